@@ -1,0 +1,43 @@
+# `make test` is what has to be green before a change goes in; `make test-full` adds the long runs.
+# Both work from nothing on a fresh Debian machine as root.
+VENV := .venv
+BIN := $(VENV)/bin
+# The first interpreter that is new enough and can make environments; asked anew at each use, because
+# `packages` may just have installed it.
+PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11; do \
+  $$python -c 'import ensurepip, sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null \
+  && echo $$python && break; done)
+
+.PHONY: setup packages lint test test-full
+
+setup: packages $(VENV)/.ready
+
+# The test servers: PostgreSQL, and Java with Maven for Kafka. Only what is missing, only as root.
+packages:
+	@ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || command -v initdb >/dev/null || set -- postgresql; \
+	command -v java >/dev/null || set -- "$$@" default-jre-headless; \
+	command -v mvn >/dev/null || set -- "$$@" maven; \
+	[ -n "$(PYTHON)" ] || set -- "$$@" python3 python3-venv; \
+	if [ $$# -gt 0 ]; then \
+	  if [ "$$(id -u)" = 0 ]; then \
+	    apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends "$$@"; \
+	  else echo "missing, please install: $$*" >&2; fi; \
+	fi
+
+$(VENV)/.ready: pyproject.toml
+	@[ -n "$(PYTHON)" ] || { echo 'Python 3.11 or newer with venv is needed' >&2; exit 1; }
+	[ -x $(BIN)/python ] || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install -q --upgrade 'pip>=25.1'
+	$(BIN)/python -m pip install -q -e '.[postgres]' --group dev
+	touch $@
+
+lint: setup
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+test: lint
+	$(BIN)/pytest -m 'not slow'
+
+test-full: lint
+	$(BIN)/pytest

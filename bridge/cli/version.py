@@ -1,0 +1,13 @@
+"""``bridge version``."""
+
+import click
+
+from bridge import __version__
+
+__all__ = ["version"]
+
+
+@click.command()
+def version() -> None:
+    """Print the version."""
+    click.echo(__version__)

@@ -1,0 +1,365 @@
+"""The relay as a state machine: outcomes in, the next effect out, nothing done here.
+
+Two lanes run side by side: the *journal lane* reads and encodes ahead (one effect at a time, asked
+for before the publish of the same moment), the *publisher lane* commits one transaction after the
+other. A failure of the publisher lane drops everything read for it: the cursor in memory is valid
+only for the producer under which it was read or committed.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+from enum import Enum, auto
+from typing import Generic, TypeVar
+
+from bridge.core.backoff import Backoff
+from bridge.core.batching import Batch, EncodedRow, Step
+from bridge.core.cursor import Cursor, TopicIdentity
+from bridge.core.effects import (
+    Attached,
+    AttachJournal,
+    CheckTopics,
+    ConfirmFencing,
+    CursorRead,
+    Effect,
+    Failed,
+    Opened,
+    OpenPublisher,
+    Outcome,
+    PageRead,
+    Publish,
+    Published,
+    ReadCursor,
+    ReadPage,
+    RenewWitness,
+    Stop,
+    Superseded,
+    TopicsMatch,
+    Verdict,
+    WaitUntil,
+    WitnessRenewed,
+)
+from bridge.core.intake import Intake
+from bridge.core.positions import Position
+from bridge.core.relay_settings import RelaySettings, RelayStats
+from bridge.errors import BridgeError, FencedError
+
+__all__ = ["IllegalOutcomeError", "Phase", "RelayMachine", "RelaySettings", "RelayStats"]
+
+R = TypeVar("R")
+
+_LANE_WAIT_MS = 1_000.0
+"""Upper bound of one wait for the journal lane; its outcome ends the wait before."""
+
+_IDLE_POLL_FIRST_MS = 1.0
+"""Pause after the first empty poll: rows that trickle in are found at once."""
+
+
+class IllegalOutcomeError(Exception):
+    """The driver reported an outcome that the machine did not ask for: a defect of the driver."""
+
+
+class Phase(Enum):
+    """Where the relay is in its life."""
+
+    OPENING = auto()
+    RECALLING = auto()
+    ATTACHING = auto()
+    COMPARING = auto()
+    CLAIMING = auto()
+    RUNNING = auto()
+    JUDGING = auto()
+    STOPPED = auto()
+
+
+class RelayMachine(Generic[R]):
+    """One shard of one journal.
+
+    Args:
+        settings: see :class:`RelaySettings`.
+        mark_late: gives the row whose records say that they break their entity's order.
+        batch_bytes: most bytes of a record batch to open the first producer with.
+        now_ms: the clock at the beginning.
+    """
+
+    def __init__(
+        self,
+        settings: RelaySettings,
+        mark_late: Callable[[EncodedRow[R]], EncodedRow[R]],
+        batch_bytes: int,
+        now_ms: float,
+    ) -> None:
+        self._settings = settings
+        self.intake: Intake[R] = Intake(
+            settings.journal, settings.limits, settings.max_heads, settings.on_inversion, mark_late
+        )
+        self.phase = Phase.OPENING
+        self.stats = RelayStats()
+        self.cursor: Cursor | None = None
+        self._batch_bytes = batch_bytes
+        self._topics: dict[str, TopicIdentity] = {}
+        self._generation = 0
+        self._lane: Effect[R] | None = None
+        self._asked: Effect[R] | None = None
+        self._read_position: Position | None = None
+        self._drained = False
+        self._reopen = False
+        self._claimed = False
+        self._end: BridgeError | None = None
+        self._failures = 0
+        self._empty_polls = 0
+        self._deadline_ms: float | None = now_ms + settings.start_limit_ms
+        self._retry_at_ms = self._poll_at_ms = self._topics_at_ms = now_ms
+        self._committed_at_ms = now_ms
+        self._witness_at_ms = now_ms
+        self._witness_used = False
+
+    # --- what to do next -------------------------------------------------------------------
+
+    def stop(self) -> None:
+        """Finish now: no transaction is open between effects, what was only read is read again."""
+        self.phase = Phase.STOPPED
+
+    def next_effect(self, now_ms: float) -> Effect[R]:
+        """The next thing to do; journal-lane effects are to be begun, all others to be done.
+
+        Raises:
+            IllegalOutcomeError: the outcome of the effect to be done was not reported.
+        """
+        if self.phase is Phase.STOPPED:
+            return Stop(self._end)
+        if self._asked is not None:
+            raise IllegalOutcomeError(f"no outcome was reported of {self._asked}")
+        effect = self._choose(now_ms)
+        if effect is not self._lane and not isinstance(effect, WaitUntil | Stop):
+            self._asked = effect
+        return effect
+
+    def _choose(self, now_ms: float) -> Effect[R]:
+        if now_ms < self._retry_at_ms:
+            return WaitUntil(self._retry_at_ms)
+        if self.phase is Phase.RUNNING:
+            return self._running(now_ms)
+        return self._approach() if self._lane is None else WaitUntil(now_ms + _LANE_WAIT_MS)
+
+    def _approach(self) -> Effect[R]:
+        match self.phase:
+            case Phase.OPENING:
+                return OpenPublisher(self._batch_bytes)
+            case Phase.RECALLING:
+                return ReadCursor()
+            case Phase.ATTACHING:
+                return self._begin(AttachJournal(self._generation, self.cursor))
+            case Phase.COMPARING:
+                cursor = self._held_cursor()
+                fresh = cursor.committed_at_ms == 0
+                return self._begin(CheckTopics(self._generation, cursor.topics, fresh))
+            case Phase.CLAIMING:
+                cursor = self._held_cursor()
+                return Publish(Batch((Step(None, cursor.position, None),)), cursor)
+            case _:
+                return ConfirmFencing(self._settings.owner)
+
+    def _running(self, now_ms: float) -> Effect[R]:
+        if self._lane is None and (effect := self._journal_work(now_ms)) is not None:
+            return self._begin(effect)
+        batch = self.intake.take()
+        if batch is not None:
+            topics = tuple(self._topics.values())
+            return Publish(batch, replace(self._held_cursor(), topics=topics))
+        if self._reopen:
+            self._start_over(Phase.OPENING)
+            return self._approach()
+        if self._has_read_enough():
+            self._end, self.phase = self.intake.halt, Phase.STOPPED
+            return Stop(self._end)
+        return WaitUntil(self._poll_at_ms if self._lane is None else now_ms + _LANE_WAIT_MS)
+
+    def _journal_work(self, now_ms: float) -> Effect[R] | None:
+        cursor = self._held_cursor()
+        if now_ms >= self._topics_at_ms:
+            return CheckTopics(self._generation, tuple(self._topics.values()), fresh=False)
+        if self._witness_used and now_ms >= self._witness_at_ms:
+            return RenewWitness(self._generation, cursor.identity)
+        if self._has_read_enough() or self.intake.full or now_ms < self._poll_at_ms:
+            return None
+        position = self._read_position or cursor.position
+        return ReadPage(self._generation, position, self._is_idle(now_ms))
+
+    def _has_read_enough(self) -> bool:
+        caught_up = self._drained and self._settings.until_caught_up
+        return caught_up or self._reopen or self.intake.halt is not None
+
+    def _is_idle(self, now_ms: float) -> bool:
+        return now_ms - self._committed_at_ms >= self._settings.idle_commit_ms
+
+    def _begin(self, effect: Effect[R]) -> Effect[R]:
+        self._lane = effect
+        return effect
+
+    def _held_cursor(self) -> Cursor:
+        if self.cursor is None:
+            raise IllegalOutcomeError(f"no cursor in {self.phase}")
+        return self.cursor
+
+    # --- what has happened -----------------------------------------------------------------
+
+    def receive(self, effect: Effect[R], outcome: Outcome[R], now_ms: float) -> None:
+        """Take the outcome of an effect.
+
+        Raises:
+            IllegalOutcomeError: no such outcome was to be expected; nothing has changed.
+        """
+        if isinstance(effect, WaitUntil | Stop) or self.phase is Phase.STOPPED:
+            return
+        if getattr(effect, "generation", self._generation) != self._generation:
+            return  # read for a producer that is gone
+        if effect is not (self._asked or self._lane):  # one that is to be done comes first
+            raise IllegalOutcomeError(f"{outcome} of {effect}, which nobody waits for")
+        self._dispatch(effect, outcome, now_ms)
+        if effect is self._asked:
+            self._asked = None
+        else:
+            self._lane = None
+
+    def _dispatch(self, effect: Effect[R], outcome: Outcome[R], now_ms: float) -> None:
+        match effect, outcome:
+            case _, Failed():
+                self._failed(effect, outcome, now_ms)
+            case OpenPublisher(), Opened():
+                self.phase = Phase.RECALLING
+            case ReadCursor(), CursorRead():
+                self._recalled(outcome)
+            case AttachJournal(), Attached():
+                self._attached(outcome, now_ms)
+            case CheckTopics(), TopicsMatch():
+                self._topics_match(now_ms)
+            case ReadPage(), PageRead():
+                self._page_read(effect, outcome, now_ms)
+            case RenewWitness(), WitnessRenewed():
+                self.cursor = replace(self._held_cursor(), identity=outcome.identity)
+                self._witness_at_ms = now_ms + self._settings.witness_period_ms
+                self._witness_used = False
+            case Publish(), Published():
+                self._published(effect, outcome, now_ms)
+            case ConfirmFencing(), Superseded():
+                self._superseded(outcome, now_ms)
+            case _:
+                raise IllegalOutcomeError(f"{outcome} is no outcome of {effect}")
+
+    def _recalled(self, outcome: CursorRead) -> None:
+        self.cursor = outcome.cursor
+        self._topics = {t.name: t for t in outcome.cursor.topics} if outcome.cursor else {}
+        self._claimed = False
+        self.phase = Phase.ATTACHING
+
+    def _attached(self, outcome: Attached, now_ms: float) -> None:
+        found = self.cursor
+        self.cursor = (
+            self._first_cursor(outcome)
+            if found is None
+            else replace(found, owner=self._settings.owner, identity=outcome.identity)
+        )
+        self._read_position = outcome.position
+        self._drained = self._witness_used = False
+        self._poll_at_ms = now_ms
+        self._witness_at_ms = now_ms + self._settings.witness_period_ms
+        self.intake.reset(outcome.recent)
+        self.phase = Phase.RUNNING if self._claimed else Phase.COMPARING
+
+    def _first_cursor(self, outcome: Attached) -> Cursor:
+        settings = self._settings
+        return Cursor(
+            app=settings.app,
+            journal=settings.journal,
+            shard=settings.shard,
+            shards=settings.shards,
+            owner=settings.owner,
+            identity=outcome.identity,
+            origin=outcome.position,
+            position=outcome.position,
+            topics=(),
+            rows=0,
+            committed_at_ms=0,
+        )
+
+    def _topics_match(self, now_ms: float) -> None:
+        self._topics_at_ms = now_ms + self._settings.topics_period_ms
+        if self.phase is Phase.COMPARING:
+            self.phase = Phase.CLAIMING
+
+    def _page_read(self, effect: ReadPage, page: PageRead[R], now_ms: float) -> None:
+        if page.batch_bytes < self._batch_bytes:
+            # A topic takes less than the producer may batch: small records would fail together.
+            self._batch_bytes, self._reopen = page.batch_bytes, True
+            return
+        self._read_position, self._drained = page.end, page.drained
+        for topic in page.topics:
+            self._topics.setdefault(topic.name, topic)
+        if page.rows:
+            self._empty_polls = 0
+            self.intake.accept(page)
+        elif page.drained:
+            self._empty_polls += 1
+            pause = Backoff(_IDLE_POLL_FIRST_MS, self._settings.poll_interval_ms)
+            self._poll_at_ms = now_ms + pause.delay_ms(self._empty_polls)
+            if effect.settle:
+                self.intake.mark(page.end)
+
+    def _published(self, effect: Publish[R], outcome: Published, now_ms: float) -> None:
+        if not 0 < outcome.steps <= len(effect.batch.steps):
+            raise IllegalOutcomeError(f"{outcome.steps} steps of {len(effect.batch.steps)}")
+        self.intake.put_back(effect.batch.steps[outcome.steps :])
+        identity = self._held_cursor().identity  # the witness may have been renewed meanwhile
+        self.cursor = replace(outcome.cursor, identity=identity)
+        rows = outcome.cursor.rows - effect.cursor.rows
+        self.stats.rows += rows
+        self.stats.transactions += 1
+        self._witness_used = self._witness_used or (rows > 0 and effect.cursor.identity == identity)
+        self._committed_at_ms = now_ms
+        if self._claimed:  # a claim always succeeds where only a tag topic refuses
+            self._failures = 0
+        self._deadline_ms = None
+        self._claimed = True
+        self.phase = Phase.RUNNING
+
+    def _superseded(self, outcome: Superseded, now_ms: float) -> None:
+        if outcome.by is not None:
+            self._end = FencedError(
+                f"journal {self._settings.journal}: relay {outcome.by} has taken over",
+                "one relay per journal and shard: leave this one stopped",
+            )
+            self.phase = Phase.STOPPED
+            return
+        self._pause(now_ms)  # a broker-side time-out fences too; alone, the relay goes on
+        self._start_over(Phase.OPENING)
+
+    # --- failures --------------------------------------------------------------------------
+
+    def _failed(self, effect: Effect[R], outcome: Failed, now_ms: float) -> None:
+        self.stats.failures += 1
+        self.stats.last_error = outcome.error
+        late = self._deadline_ms is not None and now_ms >= self._deadline_ms
+        if outcome.verdict is Verdict.STOP or (late and outcome.verdict is not Verdict.FENCED):
+            self._end, self.phase = outcome.error, Phase.STOPPED
+            return
+        self._pause(now_ms)
+        if outcome.verdict is Verdict.FENCED:
+            self.stats.fenced += 1
+            self._start_over(Phase.JUDGING)
+        elif isinstance(effect, ReadPage | RenewWitness | AttachJournal):
+            self._start_over(Phase.ATTACHING)  # the producer and its cursor stay valid
+        elif isinstance(effect, OpenPublisher | Publish):
+            self._start_over(Phase.OPENING)
+        # Reading the cursor, comparing topics and judging a fence are simply tried again.
+
+    def _pause(self, now_ms: float) -> None:
+        self._failures += 1
+        self._retry_at_ms = now_ms + self._settings.retry.delay_ms(self._failures)
+
+    def _start_over(self, phase: Phase) -> None:
+        self._generation += 1
+        self._lane = None
+        self._reopen = False
+        self.intake.reset()
+        self._read_position = None
+        self.phase = phase

@@ -1,0 +1,1 @@
+"""Pure mapping from journal rows to Kafka records: names, headers, sizes."""

@@ -1,0 +1,1 @@
+"""The relay: drives the pure machine with real adapters."""

@@ -1,0 +1,123 @@
+"""Configuration → relay: every part wired, nothing started."""
+
+import os
+import secrets
+import socket
+import time
+
+from bridge.config import Config
+from bridge.core.batching import BatchLimits
+from bridge.core.relay_machine import RelayMachine, RelaySettings
+from bridge.envelope.naming import TopicNames
+from bridge.envelope.records import OutboundRecord, RowEncoder, mark_late
+from bridge.journals.base import PageLimits
+from bridge.journals.opening import open_journal
+from bridge.kafka.cursors import KafkaCursorStore
+from bridge.kafka.publisher import KafkaPublisher
+from bridge.kafka.settings import KafkaSettings
+from bridge.kafka.topics import CURSOR_TOPIC_CONFIG, KafkaTopics, TopicDefaults, cursor_topic_name
+from bridge.relay.catalog import TopicCatalog
+from bridge.relay.driver import RelayDriver
+from bridge.relay.lanes import JournalLane, PublisherLane
+
+__all__ = [
+    "assemble_relay",
+    "cursor_store",
+    "kafka_settings",
+    "kafka_topics",
+    "topic_names",
+]
+
+BATCH_BYTES = 1_048_588
+"""Kafka's default ``max.message.bytes``; smaller limits of topics are learned as they are used."""
+
+SHARD = 0
+
+
+def kafka_settings(config: Config) -> KafkaSettings:
+    """How to reach the brokers."""
+    return KafkaSettings(config.kafka.bootstrap_servers, config.kafka.properties)
+
+
+def kafka_topics(config: Config) -> KafkaTopics:
+    """Topic administration with the configured defaults."""
+    defaults = TopicDefaults(config.topics.partitions, config.topics.replication_factor)
+    return KafkaTopics(kafka_settings(config), defaults)
+
+
+def cursor_store(config: Config, journal: str) -> KafkaCursorStore:
+    """The cursors of a journal."""
+    topic = cursor_topic_name(config.app, journal)
+    return KafkaCursorStore(kafka_settings(config), topic, SHARD)
+
+
+def topic_names(config: Config, journal: str) -> TopicNames:
+    """Which topics a journal's tags go to."""
+    topics = config.topics
+    return TopicNames(
+        app=config.app,
+        journal=journal,
+        template=topics.name,
+        include=topics.include,
+        exclude=topics.exclude,
+        mapping=dict(topics.map),
+        everything=topics.all,
+    )
+
+
+def assemble_relay(config: Config, journal: str, *, until_caught_up: bool) -> RelayDriver:
+    """Make the relay of one journal; the cursor topic is created if it is missing."""
+    topics = kafka_topics(config)
+    cursor_topic = cursor_topic_name(config.app, journal)
+    if not topics.facts([cursor_topic]):
+        topics.create([cursor_topic], 1, CURSOR_TOPIC_CONFIG)
+    names = topic_names(config, journal)
+    shard = f"{config.app}--{journal}--{SHARD}"
+    catalog = TopicCatalog(topics, names, f"{config.app}--", config.topics.max_topics)
+    limits = PageLimits(config.relay.batch_max_records, config.relay.batch_max_bytes)
+    source = config.journals[journal].source.format(app=config.app, journal=journal)
+    machine: RelayMachine[OutboundRecord] = RelayMachine(
+        _settings(config, journal, until_caught_up), mark_late, BATCH_BYTES, _clock_ms()
+    )
+    publisher = KafkaPublisher(kafka_settings(config), shard, cursor_topic, SHARD, shard.encode())
+    return RelayDriver(
+        machine,
+        JournalLane(
+            open_journal(config, journal, limits),
+            RowEncoder(names, source),
+            catalog,
+            BATCH_BYTES,
+            _wall_ms,
+        ),
+        PublisherLane(
+            publisher,
+            cursor_store(config, journal),
+            config.relay.transaction_max_ms,
+            _clock_ms,
+            _wall_ms,
+        ),
+        _clock_ms,
+    )
+
+
+def _settings(config: Config, journal: str, until_caught_up: bool) -> RelaySettings:
+    relay = config.relay
+    return RelaySettings(
+        app=config.app,
+        journal=journal,
+        owner=f"{socket.gethostname()}/{os.getpid()}/{secrets.token_hex(4)}",
+        limits=BatchLimits(
+            relay.batch_max_records, relay.batch_max_bytes, relay.transaction_max_partitions
+        ),
+        poll_interval_ms=relay.poll_interval_ms,
+        on_inversion=config.journals[journal].on_inversion,
+        until_caught_up=until_caught_up,
+    )
+
+
+def _clock_ms() -> float:
+    return time.monotonic() * 1000
+
+
+def _wall_ms() -> int:
+    return time.time_ns() // 1_000_000
