@@ -5,10 +5,19 @@ from typing import Any
 
 import click
 
-__all__ = ["dry_run_option", "journal_option", "json_option", "relay_role_option"]
+__all__ = [
+    "dry_run_option",
+    "journal_option",
+    "journals_option",
+    "json_option",
+    "relay_role_option",
+]
 
 journal_option = click.option(
     "--journal", metavar="NAME", help="Which journal; needed only when there are several."
+)
+journals_option = click.option(
+    "--journal", metavar="NAME", help="Only this journal; otherwise all of them."
 )
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 dry_run_option = click.option(

@@ -22,6 +22,7 @@ __all__ = ["relay"]
 def relay(state: State, journal: str | None, until_caught_up: bool) -> None:
     """Publish a journal's events until stopped by SIGTERM or SIGINT."""
     from bridge.relay.assemble import assemble_relay  # noqa: PLC0415 - slow
+    from bridge.relay.process import tune_collector  # noqa: PLC0415
 
     driver = assemble_relay(state.config, state.journal(journal), until_caught_up=until_caught_up)
 
@@ -30,4 +31,5 @@ def relay(state: State, journal: str | None, until_caught_up: bool) -> None:
 
     signal.signal(signal.SIGTERM, stop)
     signal.signal(signal.SIGINT, stop)
+    tune_collector()
     driver.run()

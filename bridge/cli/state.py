@@ -58,5 +58,13 @@ class State:
             )
         return name
 
+    def journals(self, name: str | None) -> list[str]:
+        """The journals a command is about: the named one, or all.
+
+        Raises:
+            ConfigError: no such journal.
+        """
+        return list(self.config.journals) if name is None else [self.journal(name)]
+
 
 pass_state = click.make_pass_decorator(State)

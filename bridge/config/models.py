@@ -128,6 +128,13 @@ class Journal(Section):
         return journal_rules.database_of(self.read_url())
 
     @property
+    def strategy(self) -> Literal["snapshot", "sequence"]:
+        """The ordering in use: the strongest that the database offers, unless one was chosen."""
+        if self.ordering != "auto":
+            return self.ordering
+        return "snapshot" if self.database == "postgresql" else "sequence"
+
+    @property
     def standbys(self) -> int:
         """How many standbys must have flushed a row before it is published; 0: none."""
         return self.durability.standbys if isinstance(self.durability, Standbys) else 0

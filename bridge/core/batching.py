@@ -107,45 +107,35 @@ class Batcher(Generic[R]):
 
     def take(self) -> Batch[R] | None:
         """The next transaction, None when nothing waits."""
+        steps, limits = self._steps, self._limits
         taken: list[Step[R]] = []
-        room = _Room(self._limits)
-        while self._steps:
-            row = self._steps[0].row
-            if row is not None and not room.admit(row):
-                break
-            step = self._steps.popleft()
+        records = size = 0
+        touched: set[tuple[str, int]] = set()
+        while steps:
+            row = steps[0].row
+            if row is not None:
+                records += _weight(row)
+                size += row.size
+                new = [pair for pair in row.partitions if pair not in touched]
+                # The first row always fits: alone it is as small as it gets.
+                if taken and (
+                    records > limits.max_records
+                    or size > limits.max_bytes
+                    or len(touched) + len(new) > limits.max_partitions
+                ):
+                    break
+                touched.update(new)
+            step = steps.popleft()
             taken.append(step)
             self._count(step, -1)
         return Batch(tuple(taken)) if taken else None
 
     def _count(self, step: Step[R], sign: int) -> None:
         if step.row is not None:
-            self._records += sign * max(1, len(step.row.records))
+            self._records += sign * _weight(step.row)
             self._bytes += sign * step.row.size
 
 
-class _Room:
-    """What still fits into a transaction."""
-
-    __slots__ = ("_bytes", "_empty", "_limits", "_partitions", "_records")
-
-    def __init__(self, limits: BatchLimits) -> None:
-        self._limits = limits
-        self._records = self._bytes = 0
-        self._partitions: set[tuple[str, int]] = set()
-        self._empty = True
-
-    def admit(self, row: EncodedRow[R]) -> bool:
-        """Count the row in if it fits; the first row always does, or it could never be sent."""
-        limits = self._limits
-        records = self._records + max(1, len(row.records))
-        size = self._bytes + row.size
-        if not self._empty and (records > limits.max_records or size > limits.max_bytes):
-            return False
-        if not self._partitions.issuperset(row.partitions):
-            touched = self._partitions.union(row.partitions)
-            if not self._empty and len(touched) > limits.max_partitions:
-                return False
-            self._partitions = touched
-        self._records, self._bytes, self._empty = records, size, False
-        return True
+def _weight(row: EncodedRow[R]) -> int:
+    """Records that a row counts for; one without any still costs a place in the cursor's walk."""
+    return len(row.records) or 1

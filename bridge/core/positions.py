@@ -9,6 +9,9 @@ __all__ = ["HistoryPosition", "Place", "Position", "SequencePosition", "WindowPo
 Place = tuple[int | str, ...]
 """Sort key of a row within its window or its history."""
 
+_SHOWN_XIDS = 3
+"""Open transactions that a position names when it is printed; there can be thousands."""
+
 
 @dataclass(frozen=True, slots=True)
 class HistoryPosition:
@@ -27,6 +30,10 @@ class HistoryPosition:
     def behind(self, place: Place) -> "HistoryPosition":
         """Position behind the row at `place`."""
         return replace(self, after=place)
+
+    def __str__(self) -> str:
+        order = "by entity" if self.by_entity else "by time"
+        return f"history {order}, {_behind(self.after) or 'at its beginning'}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +61,12 @@ class WindowPosition:
         """Position behind the row at `place` of the window in progress."""
         return replace(self, after=place)
 
+    def __str__(self) -> str:
+        if self.new is None:
+            return f"snapshot {_short(self.old)}"
+        window = f"window {_short(self.old)} to {_short(self.new)}"
+        return f"{window}, {_behind(self.after) or 'at its beginning'}"
+
 
 @dataclass(frozen=True, slots=True)
 class SequencePosition:
@@ -65,5 +78,20 @@ class SequencePosition:
         """Position behind the row at `place`, a tuple of its number."""
         return SequencePosition(int(place[0]))
 
+    def __str__(self) -> str:
+        return f"behind number {self.after}"
+
 
 Position = HistoryPosition | WindowPosition | SequencePosition
+
+
+def _behind(place: Place | None) -> str:
+    return "" if place is None else f"behind ({', '.join(map(repr, place))})"
+
+
+def _short(snapshot: PgSnapshot) -> str:
+    """The snapshot's text, its open transactions abbreviated."""
+    shown = sorted(snapshot.xip)[:_SHOWN_XIDS]
+    more = len(snapshot.xip) - len(shown)
+    open_ids = ",".join(map(str, shown)) + (f",… {more} more" if more else "")
+    return f"{snapshot.xmin}:{snapshot.xmax}:{open_ids}"

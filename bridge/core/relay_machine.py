@@ -309,8 +309,7 @@ class RelayMachine(Generic[R]):
         if not 0 < outcome.steps <= len(effect.batch.steps):
             raise IllegalOutcomeError(f"{outcome.steps} steps of {len(effect.batch.steps)}")
         self.intake.put_back(effect.batch.steps[outcome.steps :])
-        identity = self._held_cursor().identity  # the witness may have been renewed meanwhile
-        self.cursor = replace(outcome.cursor, identity=identity)
+        self.cursor = outcome.cursor
         rows = outcome.cursor.rows - effect.cursor.rows
         self.stats.rows += rows
         self.stats.transactions += 1

@@ -48,8 +48,12 @@ def decode_cursor(data: bytes) -> Cursor:
             f"a cursor record begins with {header.hex()}: no cursor schema that this version knows",
             "run the version of bridge that wrote it, or a later one",
         )
+    body = io.BytesIO(data[_HEADER_LENGTH:])
     try:
-        return _from_record(schemaless_reader(io.BytesIO(data[_HEADER_LENGTH:]), schema, None))
+        cursor = _from_record(schemaless_reader(body, schema, None))
+        if body.tell() < len(data) - _HEADER_LENGTH:
+            raise ValueError("bytes are left over behind it")
+        return cursor
     except (EOFError, ValueError, IndexError, KeyError, TypeError) as e:
         raise OperatorError(
             f"a cursor record of {len(data)} bytes cannot be read ({e})",

@@ -4,11 +4,17 @@ https://github.com/cloudevents/spec/blob/v1.0.2/cloudevents/bindings/kafka-proto
 """
 
 import json
+from collections.abc import Iterable
 from datetime import date
+from typing import NamedTuple, TypeVar
 
+from bridge.core.murmur2 import murmur2
 from bridge.core.rows import JournalRow
 
-__all__ = ["LATE_HEADER", "Header", "HeaderFactory"]
+__all__ = ["HEADER_FRAME", "LATE_HEADER", "Entity", "Header", "HeaderFactory"]
+
+K = TypeVar("K")
+V = TypeVar("V")
 
 Header = tuple[str, str]
 
@@ -18,10 +24,39 @@ LATE_HEADER: Header = ("bridge_late", "true")
 DEFAULT_EVENT_TYPE = "bridge.event"
 """``ce_type`` of rows whose layout knows no type; CloudEvents requires one."""
 
+HEADER_FRAME = 6
+"""Most bytes of a header's two lengths, for names below 64 bytes."""
+
+_MAX_ENTITIES = 50_000
+"""Entities whose key and hash are kept: a hash costs as much as the rest of the envelope."""
+
+_MAX_KINDS = 10_000
 _DAY_MS = 86_400_000
 _EPOCH_ORDINAL = date(1970, 1, 1).toordinal()
 _MIN_MS = (date.min.toordinal() - _EPOCH_ORDINAL) * _DAY_MS
 _MAX_MS = (date.max.toordinal() - _EPOCH_ORDINAL + 1) * _DAY_MS
+
+
+class Entity(NamedTuple):
+    """What the records of one persistence id share; computed once for many events.
+
+    Attributes:
+        key: UTF-8 bytes of the id, the record key.
+        hash: Kafka's hash of the key, non-negative.
+    """
+
+    key: bytes
+    hash: int
+    subject: Header
+    partition_key: Header
+
+
+class _Kind(NamedTuple):
+    """What events of equal type, content type and tags share, and the bytes it takes."""
+
+    type: Header
+    rest: tuple[Header, ...]
+    size: int
 
 
 class HeaderFactory:
@@ -29,51 +64,97 @@ class HeaderFactory:
 
     def __init__(self, source: str) -> None:
         self._source: Header = ("ce_source", source)
-        self._tags: dict[tuple[str, ...], Header] = {}
-        self._days: dict[int, str] = {}
+        self._entities: dict[str, Entity] = {}
+        self._kinds: dict[tuple[str | None, str | None, tuple[str, ...]], _Kind] = {}
+        self._seconds: dict[int, str] = {}
 
-    def headers(self, row: JournalRow) -> list[Header]:
-        """Headers of a row's records, the same in each of its topics."""
-        pid = row.persistence_id
-        made = [
+    def entity(self, persistence_id: str) -> Entity:
+        """Key and headers of an entity; raises UnicodeEncodeError."""
+        known = self._entities.get(persistence_id)
+        if known is not None:
+            return known
+        key = persistence_id.encode()
+        subject, partition_key = ("ce_subject", persistence_id), ("ce_partitionkey", persistence_id)
+        made = Entity(key, murmur2(key) & 0x7FFFFFFF, subject, partition_key)
+        return _remember(self._entities, persistence_id, made, _MAX_ENTITIES)
+
+    def headers(self, row: JournalRow, entity: Entity) -> tuple[list[Header], int]:
+        """Headers of a row's records, the same in each of its topics, and a bound of their bytes.
+
+        The bound holds names, values and the lengths that frame them; raises UnicodeEncodeError.
+        """
+        kind_key = (row.event_type, row.content_type, row.tags)
+        kind = self._kinds.get(kind_key) or self._kind(kind_key)
+        headers = [
             _SPEC_VERSION,
-            ("ce_id", f"{pid}/{row.sequence_nr}"),
+            ("ce_id", f"{row.persistence_id}/{row.sequence_nr}"),
             self._source,
-            ("ce_type", row.event_type or DEFAULT_EVENT_TYPE),
-            ("ce_subject", pid),
+            kind.type,
+            entity.subject,
             self._time(row.timestamp_ms),
             ("ce_sequence", f"{row.sequence_nr:020d}"),
-            ("ce_partitionkey", pid),
-            self._tags.get(row.tags) or self._tag_header(row.tags),
+            entity.partition_key,
+            *kind.rest,
         ]
-        if row.content_type:
-            made.append(("content-type", row.content_type))
+        size = kind.size + 3 * len(entity.key)
         if row.metadata:
-            made.extend(row.metadata)
-        return made
+            headers.extend(row.metadata)
+            size += _framed_size(row.metadata)
+        return headers, size
 
-    def _tag_header(self, tags: tuple[str, ...]) -> Header:
-        if len(self._tags) >= 10_000:  # a bound for tags that never repeat
-            self._tags.clear()
-        header = self._tags[tags] = ("ce_tags", json.dumps(tags, ensure_ascii=False))
-        return header
+    def _kind(self, key: tuple[str | None, str | None, tuple[str, ...]]) -> _Kind:
+        event_type, content_type, tags = key
+        type_header: Header = ("ce_type", event_type or DEFAULT_EVENT_TYPE)
+        rest: tuple[Header, ...] = (("ce_tags", json.dumps(tags, ensure_ascii=False)),)
+        if content_type:
+            rest = (*rest, ("content-type", content_type))
+        fixed = _framed_size([_SPEC_VERSION, self._source, type_header, *rest])
+        made = _Kind(type_header, rest, fixed + _VARIABLE_SIZE)
+        return _remember(self._kinds, key, made, _MAX_KINDS)
 
     def _time(self, timestamp_ms: int) -> Header:
-        if not _MIN_MS <= timestamp_ms < _MAX_MS:
-            # RFC 3339 has years of four digits: ce_time is optional, the moment is not lost.
-            return ("bridge_timestamp_ms", str(timestamp_ms))
-        day, rest = divmod(timestamp_ms, _DAY_MS)
-        seconds, ms = divmod(rest, 1000)
-        minutes, second = divmod(seconds, 60)
-        hour, minute = divmod(minutes, 60)
-        text = self._days.get(day) or self._day(day)
-        return ("ce_time", f"{text}T{hour:02d}:{minute:02d}:{second:02d}.{ms:03d}Z")
+        second, ms = divmod(timestamp_ms, 1000)
+        text = self._seconds.get(second)
+        if text is None:
+            if not _MIN_MS <= timestamp_ms < _MAX_MS:
+                # RFC 3339 has years of four digits: ce_time is optional, the moment is not lost.
+                return ("bridge_timestamp_ms", str(timestamp_ms))
+            text = _remember(self._seconds, second, _second_text(second), _MAX_KINDS)
+        return ("ce_time", f"{text}.{ms:03d}Z")
 
-    def _day(self, day: int) -> str:
-        if len(self._days) >= 10_000:
-            self._days.clear()
-        text = self._days[day] = date.fromordinal(day + _EPOCH_ORDINAL).isoformat()
-        return text
+
+def _second_text(second: int) -> str:
+    day, rest = divmod(second, 86_400)
+    minutes, second = divmod(rest, 60)
+    hour, minute = divmod(minutes, 60)
+    date_text = date.fromordinal(day + _EPOCH_ORDINAL).isoformat()
+    return f"{date_text}T{hour:02d}:{minute:02d}:{second:02d}"
+
+
+def _framed_size(headers: Iterable[Header]) -> int:
+    text = [f"{name}{value}" for name, value in headers]
+    return sum(len(part.encode()) + HEADER_FRAME for part in text)
+
+
+def _remember(known: dict[K, V], key: K, value: V, limit: int) -> V:
+    """Keep a computed part; values that never repeat must not fill the memory."""
+    if len(known) >= limit:
+        known.clear()
+    known[key] = value
+    return value
 
 
 _SPEC_VERSION: Header = ("ce_specversion", "1.0")
+
+_VARIABLE_SIZE = sum(
+    len(name) + HEADER_FRAME + length
+    for name, length in (
+        ("ce_id", 1 + 20),  # beside the key: slash and number
+        ("ce_subject", 0),
+        ("ce_partitionkey", 0),
+        ("ce_time", 24),
+        ("bridge_timestamp_ms", 0),  # instead of ce_time, and shorter with its value
+        ("ce_sequence", 20),
+    )
+)
+"""Bytes of the headers that differ from row to row, without the persistence id in three of them."""

@@ -5,24 +5,17 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from bridge.core.batching import EncodedRow
-from bridge.core.murmur2 import murmur2
 from bridge.core.rows import JournalRow
 from bridge.envelope.headers import LATE_HEADER, Header, HeaderFactory
 from bridge.envelope.naming import TopicNames
 
 __all__ = ["OutboundRecord", "RowEncoder", "TopicFacts", "mark_late"]
 
-_MAX_HASHES = 100_000
-"""Entities whose key hash is kept: a hash costs more than the rest of the envelope."""
-
 _BATCH_OVERHEAD = 61
 """Bytes of a record batch before its first record (Kafka message format 2)."""
 
-_RECORD_OVERHEAD = 34
-"""Most bytes of a record's own fields: length, attributes, deltas, lengths, header count."""
-
-_HEADER_OVERHEAD = 6
-"""Most bytes of a header's two lengths, for names below 64 bytes."""
+_OVERHEAD = _BATCH_OVERHEAD + 34
+"""With the most bytes of a record's own fields: lengths, attributes, deltas, header count."""
 
 _INT64_MAX = 2**63 - 1
 
@@ -60,6 +53,12 @@ class TopicFacts:
     timestamp_after_max_ms: int
     append_time: bool
 
+    @property
+    def limits_time(self) -> bool:
+        """Whether `refusal` can ever give a reason."""
+        unlimited = min(self.timestamp_before_max_ms, self.timestamp_after_max_ms) >= _INT64_MAX
+        return not self.append_time and (self.retention_ms >= 0 or not unlimited)
+
     def refusal(self, timestamp_ms: int, now_ms: int) -> str | None:
         """Why a record of this time would be refused or lost in the topic; None if it would not."""
         if self.append_time:
@@ -76,6 +75,22 @@ class TopicFacts:
         return None
 
 
+class _Target(NamedTuple):
+    """A topic of a row, prepared for many rows.
+
+    Attributes:
+        partitions: (topic, partition) of each partition, made once.
+        limits_time: whether the topic may refuse a record for its time.
+    """
+
+    facts: TopicFacts
+    partitions: tuple[tuple[str, int], ...]
+    limits_time: bool
+
+
+_Targets = tuple[_Target, ...] | str
+
+
 class RowEncoder:
     """Encodes the rows of one journal.
 
@@ -89,7 +104,6 @@ class RowEncoder:
         self._names = names
         self._headers = HeaderFactory(source)
         self._event_time = event_time
-        self._hashes: dict[str, tuple[bytes, int]] = {}
 
     def topics_of(self, rows: Sequence[JournalRow]) -> set[str]:
         """All topics that the rows go to."""
@@ -106,38 +120,49 @@ class RowEncoder:
         Args:
             topics: facts of every topic of the rows, or why the topic cannot be used.
         """
-        return [self._encode_row(row, topics, now_ms) for row in rows]
+        prepared = {tags: self._targets(tags, topics) for tags in {row.tags for row in rows}}
+        return [self._encode_row(row, prepared[row.tags], now_ms) for row in rows]
 
-    def _encode_row(
-        self, row: JournalRow, topics: Mapping[str, TopicFacts | str], now_ms: int
-    ) -> EncodedRow[OutboundRecord]:
-        names = self._names.of_tags(row.tags)
-        if not names:
-            return EncodedRow(row.persistence_id, row.sequence_nr, row.place, (), 0, (), None)
-        if row.payload is None:
-            return _unsendable(row, 0, "its payload is NULL, which Kafka would take as a deletion")
-        try:
-            key, key_hash = self._hashes.get(row.persistence_id) or self._hash(row.persistence_id)
-            headers = self._headers.headers(row)
-            size = _size_bound(key, row.payload, headers)
-        except UnicodeEncodeError as e:
-            return _unsendable(row, len(row.payload), f"it holds text that is not Unicode ({e})")
-        timestamp_ms = min(max(1, row.timestamp_ms if self._event_time else now_ms), _INT64_MAX)
-        records: list[OutboundRecord] = []
-        partitions: list[tuple[str, int]] = []
-        for name in names:
+    def _targets(self, tags: tuple[str, ...], topics: Mapping[str, TopicFacts | str]) -> _Targets:
+        """The topics of these tags, or why one of them cannot be used."""
+        targets = []
+        for name in self._names.of_tags(tags):
             facts = topics[name]
             if isinstance(facts, str):
-                return _unsendable(row, size, facts)
-            if refusal := facts.refusal(timestamp_ms, now_ms):
-                return _unsendable(row, size, f"topic {name}: {refusal}")
-            partition = (key_hash & 0x7FFFFFFF) % facts.partitions
-            record = OutboundRecord(name, partition, key, row.payload, timestamp_ms, headers)
+                return facts
+            pairs = tuple((name, p) for p in range(facts.partitions))
+            targets.append(_Target(facts, pairs, facts.limits_time))
+        return tuple(targets)
+
+    def _encode_row(
+        self, row: JournalRow, targets: _Targets, now_ms: int
+    ) -> EncodedRow[OutboundRecord]:
+        payload = row.payload
+        if not targets:
+            return EncodedRow(row.persistence_id, row.sequence_nr, row.place, (), 0, (), None)
+        if payload is None:
+            return _unsendable(row, 0, "its payload is NULL, which Kafka would take as a deletion")
+        try:
+            entity = self._headers.entity(row.persistence_id)
+            headers, headers_size = self._headers.headers(row, entity)
+        except UnicodeEncodeError as e:
+            return _unsendable(row, len(payload), f"it holds text that is not Unicode ({e})")
+        size = _OVERHEAD + len(entity.key) + len(payload) + headers_size
+        if isinstance(targets, str):
+            return _unsendable(row, size, targets)
+        timestamp_ms = min(max(1, row.timestamp_ms if self._event_time else now_ms), _INT64_MAX)
+        records = []
+        partitions = []
+        for facts, pairs, limits_time in targets:
+            pair = pairs[entity.hash % len(pairs)]
+            record = OutboundRecord(*pair, entity.key, payload, timestamp_ms, headers)
             limit = facts.max_message_bytes
             if size > limit and (exact := _exact_size(record)) > limit:
-                return _unsendable(row, exact, f"topic {name} takes max.message.bytes={limit}")
-            partitions.append((name, partition))
+                return _unsendable(row, exact, f"topic {pair[0]} takes max.message.bytes={limit}")
+            if limits_time and (refusal := facts.refusal(timestamp_ms, now_ms)):
+                return _unsendable(row, size, f"topic {pair[0]}: {refusal}")
             records.append(record)
+            partitions.append(pair)
         return EncodedRow(
             row.persistence_id,
             row.sequence_nr,
@@ -148,26 +173,11 @@ class RowEncoder:
             None,
         )
 
-    def _hash(self, persistence_id: str) -> tuple[bytes, int]:
-        if len(self._hashes) >= _MAX_HASHES:
-            self._hashes.clear()
-        key = persistence_id.encode()
-        entry = self._hashes[persistence_id] = (key, murmur2(key))
-        return entry
-
 
 def mark_late(row: EncodedRow[OutboundRecord]) -> EncodedRow[OutboundRecord]:
     """The same row, its records marked as breaking the entity's order."""
     records = tuple(r._replace(headers=[*r.headers, LATE_HEADER]) for r in row.records)
     return row._replace(records=records)
-
-
-def _size_bound(key: bytes, value: bytes, headers: list[Header]) -> int:
-    """Upper bound of the bytes of a batch with just this record; raises UnicodeEncodeError."""
-    text = "".join([name + value for name, value in headers])
-    length = len(text) if text.isascii() else len(text.encode())
-    overhead = _BATCH_OVERHEAD + _RECORD_OVERHEAD + _HEADER_OVERHEAD * len(headers)
-    return overhead + len(key) + len(value) + length
 
 
 def _exact_size(record: OutboundRecord) -> int:

@@ -10,7 +10,10 @@ from bridge.core.positions import Position
 from bridge.core.rows import Page
 from bridge.journals.findings import Inspection
 
-__all__ = ["Installer", "Journal", "PageLimits"]
+__all__ = ["RECENT_EVENTS", "Installer", "Journal", "PageLimits"]
+
+RECENT_EVENTS = 20_000
+"""Published events looked at when attaching, so that the inversion guard knows recent entities."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,27 +1,49 @@
-"""Configuration of a journal → its adapter."""
+"""Configuration of a journal → its adapter. A database's driver is loaded only when it is used."""
+
+from typing import TYPE_CHECKING
 
 from bridge.config import Config, Journal
-from bridge.errors import ConfigError
 from bridge.journals.base import Installer, PageLimits
 from bridge.journals.base import Journal as JournalPort
-from bridge.journals.postgres.installer import PostgresInstaller
-from bridge.journals.postgres.journal import PostgresJournal
-from bridge.journals.postgres.table import JournalTable
+from bridge.journals.sqlite.installer import SqliteInstaller
+from bridge.journals.sqlite.journal import SqliteJournal
+from bridge.journals.sqlite.table import SqliteTable
 
-__all__ = ["open_installer", "open_journal", "postgres_table"]
+if TYPE_CHECKING:
+    from bridge.journals.postgres.table import JournalTable
+
+__all__ = ["open_installer", "open_journal", "postgres_table", "sqlite_table"]
 
 _DEFAULT_SCHEMA = "public"
 
 
-def postgres_table(journal: Journal) -> JournalTable:
+def postgres_table(journal: Journal) -> "JournalTable":
     """What to read in PostgreSQL."""
+    from bridge.journals.postgres.table import JournalTable  # noqa: PLC0415 - an extra
+
     schema = journal.schema_name or _DEFAULT_SCHEMA
     return JournalTable(journal.layout, journal.install, schema, journal.table)
 
 
+def sqlite_table(journal: Journal) -> SqliteTable:
+    """What to read in an SQLite file."""
+    return SqliteTable(journal.layout, journal.install, journal.table)
+
+
 def open_journal(config: Config, name: str, limits: PageLimits) -> JournalPort:
     """The adapter of a configured journal, not yet connected."""
-    journal = _supported(config, name)
+    journal = config.journals[name]
+    if journal.database == "sqlite":
+        return SqliteJournal(
+            app=config.app,
+            name=name,
+            url=journal.read_url(),
+            table=sqlite_table(journal),
+            limits=limits,
+            start=journal.start,
+        )
+    from bridge.journals.postgres.journal import PostgresJournal  # noqa: PLC0415 - an extra
+
     return PostgresJournal(
         app=config.app,
         name=name,
@@ -35,12 +57,9 @@ def open_journal(config: Config, name: str, limits: PageLimits) -> JournalPort:
 
 def open_installer(config: Config, name: str) -> Installer:
     """The installer of a configured journal."""
-    journal = _supported(config, name)
-    return PostgresInstaller(config.app, name, journal.read_url(), postgres_table(journal))
-
-
-def _supported(config: Config, name: str) -> Journal:
     journal = config.journals[name]
-    if journal.database != "postgresql":
-        raise ConfigError(f"journals.{name}.url: {journal.database} is not supported")
-    return journal
+    if journal.database == "sqlite":
+        return SqliteInstaller(config.app, name, journal.read_url(), sqlite_table(journal))
+    from bridge.journals.postgres.installer import PostgresInstaller  # noqa: PLC0415 - an extra
+
+    return PostgresInstaller(config.app, name, journal.read_url(), postgres_table(journal))

@@ -3,6 +3,7 @@
 import time
 from collections import deque
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from confluent_kafka import Consumer, IsolationLevel, KafkaError, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient, OffsetSpec
@@ -13,12 +14,28 @@ from bridge.errors import OperatorError, UnavailableError
 from bridge.kafka.faults import error_of
 from bridge.kafka.settings import KafkaSettings
 
-__all__ = ["KafkaCursorStore"]
+__all__ = ["CommittedCursor", "KafkaCursorStore"]
 
 FIRST_BLOCK = 64
 """Offsets looked at first, from the tail; each further look reaches eight times as far."""
 
 CALL_TIMEOUT_S = 10.0
+RESULT_TIMEOUT_S = 15.0
+"""Above the call's own time-out, so that its error arrives, not a bare time-out of the wait."""
+
+
+@dataclass(frozen=True, slots=True)
+class CommittedCursor:
+    """A cursor and where it is.
+
+    Attributes:
+        offset: offset of its record.
+        timestamp_ms: time of its record.
+    """
+
+    cursor: Cursor
+    offset: int
+    timestamp_ms: int
 
 
 class KafkaCursorStore:
@@ -41,6 +58,14 @@ class KafkaCursorStore:
     def latest(self) -> Cursor | None:
         """The last committed cursor; None only if the partition never held a record.
 
+        Raises as `latest_record` does.
+        """
+        found = self.latest_record()
+        return found.cursor if found else None
+
+    def latest_record(self) -> CommittedCursor | None:
+        """The last committed cursor with its record's offset and time.
+
         Raises:
             UnavailableError: the brokers cannot be asked, or an open transaction hides the end.
             OperatorError: there were records, but no cursor is left, or it cannot be read.
@@ -50,7 +75,7 @@ class KafkaCursorStore:
         except KafkaException as e:
             raise error_of(e, f"reading the cursor in {self._shown}") from e
 
-    def _latest(self) -> Cursor | None:
+    def _latest(self) -> CommittedCursor | None:
         admin = AdminClient(self._settings.client())
         begin, end = (self._offset(admin, s) for s in (OffsetSpec.earliest(), OffsetSpec.latest()))
         if end == 0:
@@ -60,9 +85,10 @@ class KafkaCursorStore:
             reach = FIRST_BLOCK
             while True:
                 start = max(begin, end - reach)
-                values = deque(self._committed(consumer, start, end), maxlen=1)
-                if values:
-                    return decode_cursor(values[0])
+                last = deque(self._committed(consumer, start, end), maxlen=1)
+                if last:
+                    offset, timestamp_ms, value = last[0]
+                    return CommittedCursor(decode_cursor(value), offset, timestamp_ms)
                 if start == begin:
                     raise self._lost(end)
                 reach *= 8
@@ -76,10 +102,12 @@ class KafkaCursorStore:
             isolation_level=IsolationLevel.READ_UNCOMMITTED,
             request_timeout=CALL_TIMEOUT_S,
         )[self._where]
-        return int(future.result(CALL_TIMEOUT_S).offset)
+        return int(future.result(RESULT_TIMEOUT_S).offset)
 
-    def _committed(self, consumer: Consumer, start: int, end: int) -> Iterator[bytes]:
-        """Values of committed records in [start, end)."""
+    def _committed(
+        self, consumer: Consumer, start: int, end: int
+    ) -> Iterator[tuple[int, int, bytes]]:
+        """Offsets, times and values of committed records in [start, end)."""
         where = TopicPartition(self._where.topic, self._where.partition, start)
         consumer.assign([where])
         deadline = time.monotonic() + self._wait_s
@@ -91,7 +119,7 @@ class KafkaCursorStore:
                 # An end of partition before the true end is only the last stable offset.
                 reached = _next_offset(message.offset(), error)
                 if error is None and (value := message.value()) is not None:
-                    yield value
+                    yield reached - 1, message.timestamp()[1], value
             if reached < end and time.monotonic() > deadline:
                 raise self._hidden(reached, end)
 

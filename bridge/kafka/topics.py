@@ -4,11 +4,13 @@ import time
 from collections.abc import Iterable, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from confluent_kafka import KafkaError, KafkaException, TopicCollection, TopicPartition
 from confluent_kafka.admin import (
     AdminClient,
+    ClusterMetadata,
+    ConfigEntry,
     ConfigResource,
     NewTopic,
     OffsetSpec,
@@ -27,6 +29,9 @@ __all__ = ["KafkaTopics", "TopicDefaults", "cursor_topic_name"]
 T = TypeVar("T")
 
 CALL_TIMEOUT_S = 10.0
+RESULT_TIMEOUT_S = 15.0
+"""Above the call's own time-out, so that its error arrives, not a bare time-out of the wait."""
+
 _METADATA_PAUSE_S = 0.02
 
 _FOREVER = str(2**63 - 1)
@@ -97,7 +102,7 @@ class KafkaTopics:
             new, operation_timeout=CALL_TIMEOUT_S, request_timeout=CALL_TIMEOUT_S
         ).items():
             try:
-                future.result(CALL_TIMEOUT_S)
+                future.result(RESULT_TIMEOUT_S)
             except KafkaException as e:
                 if e.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
                     raise error_of(e, f"creating topic {name}") from e
@@ -105,22 +110,19 @@ class KafkaTopics:
 
     def facts(self, names: Iterable[str]) -> dict[str, TopicFacts]:
         """Facts of the topics that exist."""
+        return {name: facts for name, (facts, _) in self.facts_and_settings(names).items()}
+
+    def facts_and_settings(
+        self, names: Iterable[str]
+    ) -> dict[str, tuple[TopicFacts, dict[str, str]]]:
+        """Facts of the topics that exist, and all their settings."""
         described = self._describe(names)
-        resources = [ConfigResource(ResourceType.TOPIC, name) for name in described]
-        if not resources:
-            return {}
-        futures = self._admin.describe_configs(resources, request_timeout=CALL_TIMEOUT_S)
-        return {
-            resource.name: _facts(described[resource.name], _result(future, "topic settings"))
-            for resource, future in futures.items()
-        }
+        settings = self._settings(ResourceType.TOPIC, described, "topic settings")
+        return {name: (_facts(described[name], found), found) for name, found in settings.items()}
 
     def existing(self) -> list[str]:
         """Names of all topics that this client may see."""
-        try:
-            return sorted(self._admin.list_topics(timeout=CALL_TIMEOUT_S).topics)
-        except KafkaException as e:
-            raise error_of(e, "listing topics") from e
+        return sorted(self._metadata("listing topics").topics)
 
     def first_with_records(self, names: Iterable[str]) -> str | None:
         """Name of a topic that holds, or once held, a record; None when all are untouched."""
@@ -134,12 +136,35 @@ class KafkaTopics:
         used = (tp.topic for tp, future in futures.items() if _result(future, tp.topic).offset > 0)
         return next(used, None)
 
-    def broker_settings(self) -> dict[str, str]:
-        """Settings of one broker: version and limits that safety rests on are among them."""
-        metadata = self._admin.list_topics(timeout=CALL_TIMEOUT_S)
-        broker = ConfigResource(ResourceType.BROKER, str(next(iter(metadata.brokers))))
-        future = self._admin.describe_configs([broker], request_timeout=CALL_TIMEOUT_S)[broker]
-        return {name: entry.value for name, entry in _result(future, "broker settings").items()}
+    def broker_settings(self) -> dict[str, dict[str, str]]:
+        """Settings of each broker by its id: limits that safety rests on are among them."""
+        brokers = [str(broker) for broker in self._metadata("listing brokers").brokers]
+        return self._settings(ResourceType.BROKER, brokers, "broker settings")
+
+    def _settings(
+        self, kind: ResourceType, names: Iterable[str], what: str
+    ) -> dict[str, dict[str, str]]:
+        resources = [ConfigResource(kind, name) for name in names]
+        # A broker's own settings are told by that broker alone: one call for each.
+        apart = kind is ResourceType.BROKER
+        calls = [[r] for r in resources] if apart else [resources] if resources else []
+        futures: dict[ConfigResource, Future[dict[str, ConfigEntry]]] = {}
+        for call in calls:
+            futures |= self._admin.describe_configs(call, request_timeout=CALL_TIMEOUT_S)
+        return {
+            resource.name: {
+                key: entry.value
+                for key, entry in _result(future, what).items()
+                if entry.value is not None
+            }
+            for resource, future in futures.items()
+        }
+
+    def _metadata(self, doing: str) -> ClusterMetadata:
+        try:
+            return self._admin.list_topics(timeout=CALL_TIMEOUT_S)
+        except KafkaException as e:
+            raise error_of(e, doing) from e
 
     def _describe(self, names: Iterable[str]) -> dict[str, TopicDescription]:
         names = list(names)
@@ -151,7 +176,7 @@ class KafkaTopics:
         found = {}
         for name, future in futures.items():
             try:
-                found[name] = future.result(CALL_TIMEOUT_S)
+                found[name] = future.result(RESULT_TIMEOUT_S)
             except KafkaException as e:
                 if e.args[0].code() != KafkaError.UNKNOWN_TOPIC_OR_PART:
                     raise error_of(e, f"describing topic {name}") from e
@@ -175,21 +200,21 @@ class KafkaTopics:
             other = forms.setdefault(broker_form(name), name)
             if other != name:
                 raise OperatorError(
-                    f"topics {name!r} and {other!r} differ only in '.' and '_', which brokers refuse",
+                    f"topics {name} and {other} differ only in '.' and '_': brokers refuse that",
                     "give one of the tags another topic name under topics.map",
                 )
 
     def _in_sync(self) -> dict[str, str]:
         """Two replicas must hold a record where the cluster has three; else none may be lost."""
-        brokers = len(self._admin.list_topics(timeout=CALL_TIMEOUT_S).brokers)
+        brokers = len(self._metadata("counting brokers").brokers)
         factor = self._defaults.replication_factor
         replicas = brokers if factor == -1 else factor
         return {"min.insync.replicas": "2"} if min(brokers, replicas) >= 3 else {}
 
 
-def _facts(description: TopicDescription, settings: Mapping[str, Any]) -> TopicFacts:
+def _facts(description: TopicDescription, settings: Mapping[str, str]) -> TopicFacts:
     def number(name: str, default: int) -> int:
-        return int(settings[name].value) if name in settings else default
+        return int(settings[name]) if name in settings else default
 
     forever = int(_FOREVER)
     return TopicFacts(
@@ -200,12 +225,12 @@ def _facts(description: TopicDescription, settings: Mapping[str, Any]) -> TopicF
         retention_ms=number("retention.ms", -1),
         timestamp_before_max_ms=number("message.timestamp.before.max.ms", forever),
         timestamp_after_max_ms=number("message.timestamp.after.max.ms", forever),
-        append_time=settings["message.timestamp.type"].value == "LogAppendTime",
+        append_time=settings["message.timestamp.type"] == "LogAppendTime",
     )
 
 
 def _result(future: "Future[T]", what: str) -> T:
     try:
-        return future.result(CALL_TIMEOUT_S)
+        return future.result(RESULT_TIMEOUT_S)
     except KafkaException as e:
         raise error_of(e, f"asking for {what}") from e

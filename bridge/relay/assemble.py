@@ -8,61 +8,26 @@ import time
 from bridge.config import Config
 from bridge.core.batching import BatchLimits
 from bridge.core.relay_machine import RelayMachine, RelaySettings
-from bridge.envelope.naming import TopicNames
 from bridge.envelope.records import OutboundRecord, RowEncoder, mark_late
 from bridge.journals.base import PageLimits
 from bridge.journals.opening import open_journal
-from bridge.kafka.cursors import KafkaCursorStore
+from bridge.kafka.from_config import (
+    SHARD,
+    cursor_store,
+    kafka_settings,
+    kafka_topics,
+    topic_names,
+)
 from bridge.kafka.publisher import KafkaPublisher
-from bridge.kafka.settings import KafkaSettings
-from bridge.kafka.topics import CURSOR_TOPIC_CONFIG, KafkaTopics, TopicDefaults, cursor_topic_name
+from bridge.kafka.topics import CURSOR_TOPIC_CONFIG, cursor_topic_name
 from bridge.relay.catalog import TopicCatalog
 from bridge.relay.driver import RelayDriver
 from bridge.relay.lanes import JournalLane, PublisherLane
 
-__all__ = [
-    "assemble_relay",
-    "cursor_store",
-    "kafka_settings",
-    "kafka_topics",
-    "topic_names",
-]
+__all__ = ["assemble_relay"]
 
 BATCH_BYTES = 1_048_588
 """Kafka's default ``max.message.bytes``; smaller limits of topics are learned as they are used."""
-
-SHARD = 0
-
-
-def kafka_settings(config: Config) -> KafkaSettings:
-    """How to reach the brokers."""
-    return KafkaSettings(config.kafka.bootstrap_servers, config.kafka.properties)
-
-
-def kafka_topics(config: Config) -> KafkaTopics:
-    """Topic administration with the configured defaults."""
-    defaults = TopicDefaults(config.topics.partitions, config.topics.replication_factor)
-    return KafkaTopics(kafka_settings(config), defaults)
-
-
-def cursor_store(config: Config, journal: str) -> KafkaCursorStore:
-    """The cursors of a journal."""
-    topic = cursor_topic_name(config.app, journal)
-    return KafkaCursorStore(kafka_settings(config), topic, SHARD)
-
-
-def topic_names(config: Config, journal: str) -> TopicNames:
-    """Which topics a journal's tags go to."""
-    topics = config.topics
-    return TopicNames(
-        app=config.app,
-        journal=journal,
-        template=topics.name,
-        include=topics.include,
-        exclude=topics.exclude,
-        mapping=dict(topics.map),
-        everything=topics.all,
-    )
 
 
 def assemble_relay(config: Config, journal: str, *, until_caught_up: bool) -> RelayDriver:

@@ -7,6 +7,7 @@ from bridge.core.cursor import TopicIdentity
 from bridge.envelope.naming import TopicNames
 from bridge.envelope.records import TopicFacts
 from bridge.errors import OperatorError, SetupError
+from bridge.kafka.topic_identity import require_same, require_untouched
 
 __all__ = ["TopicAdmin", "TopicCatalog"]
 
@@ -76,45 +77,7 @@ class TopicCatalog:
         """
         found = self._admin.facts([t.name for t in stored])
         for topic in stored:
-            _require_same(topic, found.get(topic.name))
+            require_same(topic, found.get(topic.name))
         self._facts.update(found)
         if fresh:
-            self._require_untouched()
-
-    def _require_untouched(self) -> None:
-        candidates = [
-            name
-            for name in self._admin.existing()
-            if self._names.may_be_tag_topic(name) and not name.startswith(self._internal_prefix)
-        ]
-        used = self._admin.first_with_records(candidates)
-        if used is not None:
-            raise OperatorError(
-                f"topic {used} holds records, but there is no cursor that says up to where: "
-                "the cursor is lost, or somebody else writes to the topic",
-                "starting over would publish events twice; restore the cursor topic, or delete the "
-                "tag topics to begin anew, or choose another app or topics.name",
-            )
-
-
-def _require_same(stored: TopicIdentity, found: TopicFacts | None) -> None:
-    if found is None:
-        raise OperatorError(
-            f"topic {stored.name} (id {stored.topic_id}) was deleted",
-            "its records are gone; delete the cursor topic and the other tag topics as well to "
-            "publish everything anew, or restore it",
-        )
-    if found.topic_id != stored.topic_id:
-        raise OperatorError(
-            f"topic {stored.name} was deleted and made anew: its id is {found.topic_id}, the "
-            f"cursor knows {stored.topic_id}",
-            "its earlier records are gone; delete the cursor topic and the tag topics to publish "
-            "everything anew",
-        )
-    if found.partitions != stored.partitions:
-        raise OperatorError(
-            f"topic {stored.name} has {found.partitions} partitions, the cursor knows "
-            f"{stored.partitions}: entities would move to other partitions and lose their order",
-            f"make the topic anew with {stored.partitions} partitions, or publish everything anew "
-            "into topics under another name",
-        )
+            require_untouched(self._admin, self._names, self._internal_prefix)

@@ -25,19 +25,22 @@ class Event:
         id: its identity; sequence numbers are contiguous from 1 in each entity.
         tags: its tags in stored order, each one once.
         cause: an event of another entity that its writer had seen committed, or None.
-        writer: number of the thread that wrote it.
+        writer: number of the thread that wrote it, or of the attempt to write it.
+        padding: characters that make the payload longer.
     """
 
     id: EventId
     tags: tuple[str, ...]
     cause: EventId | None
     writer: int
+    padding: int = 0
 
     @property
     def payload(self) -> bytes:
         """JSON that names the event and its cause, so that a record explains itself."""
         body = {"id": self.id, "cause": self.cause, "writer": self.writer}
-        return json.dumps(body).encode()
+        filler = {"padding": "x" * self.padding} if self.padding else {}
+        return json.dumps(body | filler).encode()
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,8 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from types import TracebackType
+from typing import Any, Self
 
 from ruamel.yaml import YAML
 
@@ -24,16 +25,28 @@ _LONGEST_LIFE_S = 10.0
 
 
 def write_config(
-    path: Path, *, app: str, bootstrap_servers: str, journal: Mapping[str, str], partitions: int
+    path: Path,
+    *,
+    app: str,
+    bootstrap_servers: str,
+    journal: Mapping[str, str],
+    partitions: int,
+    more: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> None:
-    """A configuration with one journal, `orders`; batches are small so that there are many."""
-    config = {
+    """A configuration with one journal, `orders`; batches are small so that there are many.
+
+    Args:
+        more: further keys of a section, by its name.
+    """
+    config: dict[str, Any] = {
         "app": app,
         "kafka": {"bootstrap_servers": bootstrap_servers},
         "journals": {"orders": dict(journal)},
         "topics": {"name": "{app}.{tag}", "partitions": partitions},
         "relay": {"batch_max_records": 500},
     }
+    for section, keys in (more or {}).items():
+        config[section] |= keys
     YAML(typ="safe").dump(config, path)
 
 
@@ -86,7 +99,10 @@ class Bridge:
 
 
 class Relay:
-    """One life of `bridge relay`, from its start to its death by our hand."""
+    """One life of `bridge relay`, from its start to its death by our hand.
+
+    As a context manager it does not outlive the block.
+    """
 
     def __init__(self, bridge: Bridge) -> None:
         self._log = bridge.log
@@ -112,10 +128,49 @@ class Relay:
         code = self._process.wait(timeout=30)
         assert code == -signal.SIGKILL, f"the relay ended with {code}:\n{self._log_tail()}"
 
+    def terminate(self, timeout_s: float = 30.0) -> int:
+        """SIGTERM; its exit code. It must have lived until then."""
+        self.check_alive()
+        self._process.terminate()
+        return self._process.wait(timeout_s)
+
+    def wait(self, timeout_s: float = 30.0) -> int:
+        """Its exit code, once it ends by itself."""
+        return self._process.wait(timeout_s)
+
+    def pause(self) -> None:
+        """Freeze it: SIGSTOP."""
+        self._process.send_signal(signal.SIGSTOP)
+
+    def resume(self) -> None:
+        """End a `pause`: SIGCONT."""
+        self._process.send_signal(signal.SIGCONT)
+
+    def peak_bytes(self) -> int:
+        """The most memory that it has held so far."""
+        status = Path(f"/proc/{self._process.pid}/status").read_text()
+        line = next(line for line in status.splitlines() if line.startswith("VmHWM:"))
+        return int(line.split()[1]) * 1024
+
+    def printed(self) -> str:
+        """All that was printed to its log, by earlier lives too."""
+        return self._log.read_text(errors="replace")
+
     def discard(self) -> None:
         """End it however it is; for a run that has failed."""
         self._process.kill()
         self._process.wait(timeout=30)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.discard()
 
     def _log_tail(self) -> str:
         return self._log.read_bytes()[-_LOG_TAIL:].decode(errors="replace")

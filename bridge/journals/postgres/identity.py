@@ -4,23 +4,18 @@ A restored volume snapshot has the same system identifier and timeline, and once
 ahead of the cursor: only the missing witness tells.
 """
 
-import secrets
 from collections.abc import Callable
 
-from psycopg import Connection, sql
+from psycopg import Connection
 from psycopg.rows import TupleRow
 
 from bridge.core.cursor import JournalIdentity
 from bridge.errors import OperatorError, SetupError
-from bridge.journals.postgres.statements import compose, load
+from bridge.journals.postgres.statements import compose, load, parameter_safe
 from bridge.journals.postgres.table import STATE_TABLE
+from bridge.journals.witness import new_token, require_same
 
-__all__ = ["IdentityKeeper", "new_token"]
-
-
-def new_token() -> str:
-    """A witness that nobody else will ever write."""
-    return secrets.token_hex(16)
+__all__ = ["IdentityKeeper"]
 
 
 class IdentityKeeper:
@@ -36,7 +31,7 @@ class IdentityKeeper:
         self, app: str, journal: str, schema: str, token: Callable[[], str] = new_token
     ) -> None:
         self._keys = {"app": app, "journal": journal}
-        self._state = sql.Identifier(schema, STATE_TABLE)
+        self._state = parameter_safe(schema, STATE_TABLE)
         self._token = token
 
     def establish(
@@ -56,9 +51,9 @@ class IdentityKeeper:
             )
         if named is None:
             return self._write(conn, JournalIdentity(system, timeline, None), None)
-        self._require("system identifier", named.system, system)
-        self._require("timeline", str(named.timeline), str(timeline))
-        self._require_witness(conn, named)
+        relay = (self._keys["app"], self._keys["journal"])
+        found = JournalIdentity(system, timeline, None)
+        require_same(relay, named, found, self._witnesses(conn))
         return named
 
     def renew(self, conn: Connection[TupleRow], committed: JournalIdentity) -> JournalIdentity:
@@ -88,23 +83,6 @@ class IdentityKeeper:
             raise OperatorError("PostgreSQL does not tell its identity")
         return row[0], row[1], row[2]
 
-    def _require(self, what: str, expected: str, found: str) -> None:
-        if expected != found:
-            raise self._mismatch(f"{what} is {found}, the cursor was written for {expected}")
-
-    def _require_witness(self, conn: Connection[TupleRow], named: JournalIdentity) -> None:
+    def _witnesses(self, conn: Connection[TupleRow]) -> set[str]:
         statement = compose("read", "witnesses", state=self._state)
-        present = {value for (value,) in conn.execute(statement, self._keys)}
-        if named.witness not in present:
-            raise self._mismatch(
-                "the witness that the cursor names is missing in bridge_state: the database was "
-                "restored from a state before the cursor"
-            )
-
-    def _mismatch(self, why: str) -> OperatorError:
-        app, journal = self._keys["app"], self._keys["journal"]
-        return OperatorError(
-            f"journal {journal} of app {app} is not the database of its cursor: {why}",
-            "going on could lose or double events; compare the journal with its topics "
-            "(`bridge verify`) before deciding where to go on",
-        )
+        return {value for (value,) in conn.execute(statement, self._keys)}

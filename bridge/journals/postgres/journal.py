@@ -16,20 +16,18 @@ from bridge.core.positions import HistoryPosition, Position, SequencePosition, W
 from bridge.core.rows import Page, RowKey
 from bridge.core.snapshot import GENESIS, PgSnapshot
 from bridge.errors import OperatorError, SetupError, UnavailableError
-from bridge.journals.base import PageLimits
+from bridge.journals.base import RECENT_EVENTS, PageLimits
 from bridge.journals.postgres.barrier import Barrier, lsn
-from bridge.journals.postgres.identity import IdentityKeeper, new_token
+from bridge.journals.postgres.identity import IdentityKeeper
 from bridge.journals.postgres.inspect import inspect
 from bridge.journals.postgres.pages import PageReader
 from bridge.journals.postgres.queries import ReadQueries
 from bridge.journals.postgres.session import connect, database_errors
 from bridge.journals.postgres.statements import load
 from bridge.journals.postgres.table import JournalTable
+from bridge.journals.witness import new_token
 
 __all__ = ["PostgresJournal"]
-
-RECENT_EVENTS = 20_000
-"""Published events looked at when attaching, so that the inversion guard knows recent entities."""
 
 
 class PostgresJournal:

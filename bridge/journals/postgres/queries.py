@@ -8,7 +8,7 @@ from psycopg import sql
 from bridge.core.positions import HistoryPosition, Place, WindowPosition
 from bridge.core.snapshot import PgSnapshot
 from bridge.journals.layouts import RowMaker, actor_ts_rows, bridge_rows
-from bridge.journals.postgres.statements import compose, load
+from bridge.journals.postgres.statements import compose, load, parameter_safe
 from bridge.journals.postgres.table import JournalTable
 
 __all__ = ["Query", "ReadQueries"]
@@ -39,7 +39,7 @@ class ReadQueries:
         name = table.layout.replace("-", "_")
         self._columns = sql.SQL(compose(_FILE, f"columns_{name}"))
         self._names = {
-            "table": sql.Identifier(table.schema, table.read_table),
+            "table": parameter_safe(table.schema, table.read_table),
             "txid": sql.Identifier(table.txid_column),
             "ordering": sql.Identifier(table.ordering_column),
         }
@@ -97,7 +97,7 @@ class ReadQueries:
 
     @property
     def _journal(self) -> sql.Identifier:
-        return sql.Identifier(self._table.schema, self._table.table)
+        return parameter_safe(self._table.schema, self._table.table)
 
     @property
     def _is_history(self) -> sql.Composable:

@@ -1,28 +1,22 @@
 """Named statements from the `.sql` files beside this module."""
 
-import re
-from functools import cache
-from importlib.resources import files
-
 from psycopg import sql
 
-__all__ = ["compose", "load"]
+from bridge.journals.named_sql import named_statements
 
-_HEADING = re.compile(r"^-- name: (\w+)\n", re.MULTILINE)
-_COMMENT_LINES = re.compile(r"^--.*\n?", re.MULTILINE)
+__all__ = ["compose", "load", "parameter_safe"]
 
 
-@cache
 def load(file: str) -> dict[str, str]:
     """The statements of `sql/{file}.sql` by name, without the comments between them."""
-    text = (files(__package__) / "sql" / f"{file}.sql").read_text(encoding="utf-8")
-    _, *parts = _HEADING.split(text)
-    return {
-        name: _COMMENT_LINES.sub("", statement).strip()
-        for name, statement in zip(parts[::2], parts[1::2], strict=True)
-    }
+    return named_statements("bridge.journals.postgres", file)
 
 
 def compose(file: str, name: str, **values: sql.Composable) -> str:
     """One statement with its placeholders filled in, quoted; needs no connection."""
     return sql.SQL(load(file)[name]).format(**values).as_string(None)
+
+
+def parameter_safe(*names: str) -> sql.Identifier:
+    """A quoted name for statements with parameters, where the driver takes a lone % for one."""
+    return sql.Identifier(*(name.replace("%", "%%") for name in names))

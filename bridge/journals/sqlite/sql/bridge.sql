@@ -1,4 +1,6 @@
 -- Journal of layout `bridge` on SQLite. The columns are a public contract.
+
+-- name: create_events
 CREATE TABLE IF NOT EXISTS bridge_events (
   -- AUTOINCREMENT: a plain rowid is handed out again once the highest row is deleted, and an event
   -- would be inserted below a cursor that has already passed.
@@ -14,6 +16,7 @@ CREATE TABLE IF NOT EXISTS bridge_events (
   UNIQUE (persistence_id, sequence_nr)
 );
 
+-- name: create_state
 -- What the relay remembers in the journal's own database, so that a restored copy can be told.
 CREATE TABLE IF NOT EXISTS bridge_state (
   app     TEXT NOT NULL,

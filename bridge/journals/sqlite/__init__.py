@@ -1,0 +1,1 @@
+"""Journals in SQLite files: one writer at a time, so insertion order is commit order."""

@@ -1,0 +1,43 @@
+"""Configuration → the Kafka side's parts; nothing is connected yet."""
+
+from bridge.config import Config
+from bridge.envelope.naming import TopicNames
+from bridge.kafka.cursors import KafkaCursorStore
+from bridge.kafka.settings import KafkaSettings
+from bridge.kafka.topics import KafkaTopics, TopicDefaults, cursor_topic_name
+
+__all__ = ["SHARD", "cursor_store", "kafka_settings", "kafka_topics", "topic_names"]
+
+SHARD = 0
+"""The only shard of a journal, and its partition of the cursor topic."""
+
+
+def kafka_settings(config: Config) -> KafkaSettings:
+    """How to reach the brokers."""
+    return KafkaSettings(config.kafka.bootstrap_servers, config.kafka.properties)
+
+
+def kafka_topics(config: Config) -> KafkaTopics:
+    """Topic administration with the configured defaults."""
+    defaults = TopicDefaults(config.topics.partitions, config.topics.replication_factor)
+    return KafkaTopics(kafka_settings(config), defaults)
+
+
+def cursor_store(config: Config, journal: str) -> KafkaCursorStore:
+    """The cursors of a journal."""
+    topic = cursor_topic_name(config.app, journal)
+    return KafkaCursorStore(kafka_settings(config), topic, SHARD)
+
+
+def topic_names(config: Config, journal: str) -> TopicNames:
+    """Which topics a journal's tags go to."""
+    topics = config.topics
+    return TopicNames(
+        app=config.app,
+        journal=journal,
+        template=topics.name,
+        include=topics.include,
+        exclude=topics.exclude,
+        mapping=dict(topics.map),
+        everything=topics.all,
+    )

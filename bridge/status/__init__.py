@@ -1,0 +1,1 @@
+"""Looking at a relay from outside, without one running: status, checks, cursors, records."""
