@@ -9,11 +9,12 @@ from bridge.cli.config import config
 from bridge.cli.install import init, uninstall
 from bridge.cli.relay import relay
 from bridge.cli.state import State
+from bridge.cli.verify import verify
 from bridge.cli.version import version
 
 __all__ = ["bridge"]
 
-_COMMANDS: Final[tuple[click.Command, ...]] = (init, uninstall, config, relay, version)
+_COMMANDS: Final[tuple[click.Command, ...]] = (init, uninstall, config, relay, verify, version)
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})

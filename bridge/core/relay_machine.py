@@ -41,7 +41,7 @@ from bridge.core.effects import (
 from bridge.core.intake import Intake
 from bridge.core.positions import Position
 from bridge.core.relay_settings import RelaySettings, RelayStats
-from bridge.errors import BridgeError, FencedError
+from bridge.errors import BridgeError, FencedError, OperatorError
 
 __all__ = ["IllegalOutcomeError", "Phase", "RelayMachine", "RelaySettings", "RelayStats"]
 
@@ -97,6 +97,8 @@ class RelayMachine(Generic[R]):
         self.cursor: Cursor | None = None
         self._batch_bytes = batch_bytes
         self._topics: dict[str, TopicIdentity] = {}
+        self._compared: Cursor | None = None
+        self._matched: Cursor | None = None
         self._generation = 0
         self._lane: Effect[R] | None = None
         self._asked: Effect[R] | None = None
@@ -193,6 +195,8 @@ class RelayMachine(Generic[R]):
         return now_ms - self._committed_at_ms >= self._settings.idle_commit_ms
 
     def _begin(self, effect: Effect[R]) -> Effect[R]:
+        if isinstance(effect, CheckTopics):
+            self._compared = self.cursor  # as it was before: a topic may vanish while it is asked
         self._lane = effect
         return effect
 
@@ -284,6 +288,7 @@ class RelayMachine(Generic[R]):
 
     def _topics_match(self, now_ms: float) -> None:
         self._topics_at_ms = now_ms + self._settings.topics_period_ms
+        self._matched = self._compared
         if self.phase is Phase.COMPARING:
             self.phase = Phase.CLAIMING
 
@@ -309,7 +314,8 @@ class RelayMachine(Generic[R]):
         if not 0 < outcome.steps <= len(effect.batch.steps):
             raise IllegalOutcomeError(f"{outcome.steps} steps of {len(effect.batch.steps)}")
         self.intake.put_back(effect.batch.steps[outcome.steps :])
-        self.cursor = outcome.cursor
+        identity = self._held_cursor().identity  # the witness may have been renewed meanwhile
+        self.cursor = replace(outcome.cursor, identity=identity)
         rows = outcome.cursor.rows - effect.cursor.rows
         self.stats.rows += rows
         self.stats.transactions += 1
@@ -339,7 +345,10 @@ class RelayMachine(Generic[R]):
         self.stats.last_error = outcome.error
         late = self._deadline_ms is not None and now_ms >= self._deadline_ms
         if outcome.verdict is Verdict.STOP or (late and outcome.verdict is not Verdict.FENCED):
-            self._end, self.phase = outcome.error, Phase.STOPPED
+            error = outcome.error
+            if isinstance(effect, CheckTopics) and isinstance(error, OperatorError):
+                error = self._with_doubtful_range(error)
+            self._end, self.phase = error, Phase.STOPPED
             return
         self._pause(now_ms)
         if outcome.verdict is Verdict.FENCED:
@@ -350,6 +359,18 @@ class RelayMachine(Generic[R]):
         elif isinstance(effect, OpenPublisher | Publish):
             self._start_over(Phase.OPENING)
         # Reading the cursor, comparing topics and judging a fence are simply tried again.
+
+    def _with_doubtful_range(self, error: OperatorError) -> OperatorError:
+        """What was published since the topics last matched: a deleted topic takes it in silence."""
+        cursor, matched = self.cursor, self._matched
+        if cursor is None or matched is None:
+            return error
+        rows = cursor.rows - matched.rows
+        return OperatorError(
+            f"{error.what}; {rows} rows were published since all topics last matched, from "
+            f"position {matched.position} to {cursor.position}",
+            error.hint,
+        )
 
     def _pause(self, now_ms: float) -> None:
         self._failures += 1

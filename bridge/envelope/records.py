@@ -9,7 +9,7 @@ from bridge.core.rows import JournalRow
 from bridge.envelope.headers import LATE_HEADER, Header, HeaderFactory
 from bridge.envelope.naming import TopicNames
 
-__all__ = ["OutboundRecord", "RowEncoder", "TopicFacts", "mark_late"]
+__all__ = ["OutboundRecord", "RowEncoder", "TopicFacts", "exact_size", "mark_late"]
 
 _BATCH_OVERHEAD = 61
 """Bytes of a record batch before its first record (Kafka message format 2)."""
@@ -157,7 +157,7 @@ class RowEncoder:
             pair = pairs[entity.hash % len(pairs)]
             record = OutboundRecord(*pair, entity.key, payload, timestamp_ms, headers)
             limit = facts.max_message_bytes
-            if size > limit and (exact := _exact_size(record)) > limit:
+            if size > limit and (exact := exact_size(record)) > limit:
                 return _unsendable(row, exact, f"topic {pair[0]} takes max.message.bytes={limit}")
             if limits_time and (refusal := facts.refusal(timestamp_ms, now_ms)):
                 return _unsendable(row, size, f"topic {pair[0]}: {refusal}")
@@ -180,7 +180,7 @@ def mark_late(row: EncodedRow[OutboundRecord]) -> EncodedRow[OutboundRecord]:
     return row._replace(records=records)
 
 
-def _exact_size(record: OutboundRecord) -> int:
+def exact_size(record: OutboundRecord) -> int:
     """Bytes of an uncompressed batch with just this record (Kafka message format 2)."""
     fields = [record.key, record.value]
     for name, value in record.headers:

@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING
 from bridge.config import Config, Journal
 from bridge.journals.base import Installer, PageLimits
 from bridge.journals.base import Journal as JournalPort
+from bridge.journals.health import JournalHealth
+from bridge.journals.sqlite.health import SqliteHealth
 from bridge.journals.sqlite.installer import SqliteInstaller
 from bridge.journals.sqlite.journal import SqliteJournal
 from bridge.journals.sqlite.table import SqliteTable
@@ -12,7 +14,7 @@ from bridge.journals.sqlite.table import SqliteTable
 if TYPE_CHECKING:
     from bridge.journals.postgres.table import JournalTable
 
-__all__ = ["open_installer", "open_journal", "postgres_table", "sqlite_table"]
+__all__ = ["open_health", "open_installer", "open_journal", "postgres_table", "sqlite_table"]
 
 _DEFAULT_SCHEMA = "public"
 
@@ -63,3 +65,13 @@ def open_installer(config: Config, name: str) -> Installer:
     from bridge.journals.postgres.installer import PostgresInstaller  # noqa: PLC0415 - an extra
 
     return PostgresInstaller(config.app, name, journal.read_url(), postgres_table(journal))
+
+
+def open_health(config: Config, name: str) -> JournalHealth:
+    """The view on a configured journal from outside the relay, not yet connected."""
+    journal = config.journals[name]
+    if journal.database == "sqlite":
+        return SqliteHealth(config.app, name, journal.read_url(), sqlite_table(journal))
+    from bridge.journals.postgres.health import PostgresHealth  # noqa: PLC0415 - an extra
+
+    return PostgresHealth(config.app, name, journal.read_url(), postgres_table(journal))

@@ -1,7 +1,7 @@
 """The last committed cursor of a journal, for people and for JSON."""
 
 from collections.abc import Iterator
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from typing import Any
 
 from bridge.config import Config
@@ -69,5 +69,5 @@ def cursor_lines(found: CommittedCursor) -> Iterator[tuple[str, str]]:
 
 
 def _moment(at_ms: int) -> str:
-    moment = datetime.fromtimestamp(at_ms / 1000, timezone.utc)
+    moment = datetime.fromtimestamp(at_ms / 1000, UTC)
     return moment.isoformat(timespec="milliseconds")

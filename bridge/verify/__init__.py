@@ -1,1 +1,1 @@
-"""Comparison of a journal with its topics, by queries of its own: shares no reading with the relay."""
+"""Comparison of a journal with its topics, by queries that the relay does not use."""

@@ -72,7 +72,7 @@ def verify(config: Config, journal: str) -> Report:
 
 def _cursor(config: Config, journal: str, topics: KafkaTopics) -> Cursor | None:
     topic = cursor_topic_name(config.app, journal)
-    return cursor_store(config, journal).latest() if topics.partitions([topic]) else None
+    return cursor_store(config, journal).latest() if topics.facts([topic]) else None
 
 
 def _tag_topics(
@@ -86,11 +86,10 @@ def _tag_topics(
         if used.issubset(existing) or time.monotonic() > deadline:
             break
         time.sleep(_PAUSE_S)  # a new topic is not known to every broker at once
-    return topics.partitions(
-        name
-        for name in existing
-        if names.may_be_tag_topic(name) and not name.startswith(internal)
+    found = topics.facts(
+        name for name in existing if names.may_be_tag_topic(name) and not name.startswith(internal)
     )
+    return {name: found[name].partitions for name in sorted(found)}
 
 
 class _Audit:
@@ -161,10 +160,16 @@ class _Audit:
             self._spill.set_aside(record)
 
     def _add(self, kind: Kind, entry: Expected | Found, detail: str | None = None) -> None:
-        place = (entry.partition, entry.offset) if isinstance(entry, Found) else (None, None)
-        pid = entry.persistence_id.decode("utf-8", "backslashreplace")
-        topic = self._names[entry.topic]
-        self.report.add(kind, Example(topic, *place, pid, entry.sequence_nr, detail))
+        record = entry if isinstance(entry, Found) else None
+        example = Example(
+            topic=self._names[entry.topic],
+            partition=record and record.partition,
+            offset=record and record.offset,
+            persistence_id=entry.persistence_id.decode("utf-8", "backslashreplace"),
+            sequence_nr=entry.sequence_nr,
+            detail=detail,
+        )
+        self.report.add(kind, example)
 
 
 def _foreign(record: TopicRecord) -> Example:

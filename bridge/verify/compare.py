@@ -12,8 +12,6 @@ from bridge.verify.source import RowState
 
 __all__ = ["Expected", "Found", "Outcome", "inversions", "match"]
 
-_KEY = slice(0, 3)
-
 
 class Expected(NamedTuple):
     """A record that a journal row should have in a topic."""
@@ -71,17 +69,17 @@ def match(
     records = iter(found)
     record = next(records, None)
     for entry in expected:
-        key = entry[_KEY]
-        while record is not None and record[_KEY] < key:
+        key = entry[:3]
+        while record is not None and record[:3] < key:
             yield Outcome.UNEXPLAINED, record
             record = next(records, None)
-        if record is None or record[_KEY] != key:
+        if record is None or record[:3] != key:
             yield _ABSENT[RowState(entry[3])], entry
             continue
         if entry[4]:
             yield Outcome.GONE, record
         record = next(records, None)
-        while record is not None and record[_KEY] == key:
+        while record is not None and record[:3] == key:
             yield Outcome.DUPLICATED, record
             record = next(records, None)
     while record is not None:

@@ -28,6 +28,11 @@ class Kind(Enum):
         self.fault = fault
         self.meaning = meaning
 
+    @property
+    def label(self) -> str:
+        """The key in words."""
+        return self.key.replace("_", " ")
+
 
 @dataclass(frozen=True, slots=True)
 class Example:
@@ -97,6 +102,8 @@ class Report:
             "rows": self.rows,
             "records": self.records,
             "examples": {
-                kind.key: [asdict(e) for e in found] for kind in Kind if (found := self.examples(kind))
+                kind.key: [asdict(e) for e in found]
+                for kind in Kind
+                if (found := self.examples(kind))
             },
         }

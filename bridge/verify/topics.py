@@ -22,12 +22,22 @@ from bridge.kafka.settings import KafkaSettings
 __all__ = ["Spans", "TopicRecord", "read_records", "read_spans"]
 
 CALL_TIMEOUT_S = 10.0
+RESULT_TIMEOUT_S = 15.0
+"""Above the call's own time-out, so that its error arrives, not a bare time-out of the wait."""
 
 STALLED_S = 60.0
 """How long nothing may come; an open transaction is ended by the broker after 15 to 25 s."""
 
 _BLOCK = 256
 _MEMORY = {"queued.max.messages.kbytes": 8_192, "fetch.max.bytes": 8_388_608}
+
+_PASSING = {
+    # The client tries again by itself; the time-out for silence bounds it.
+    KafkaError._ALL_BROKERS_DOWN,
+    KafkaError._TRANSPORT,
+    KafkaError._RESOLVE,
+    KafkaError._TIMED_OUT,
+}
 
 Spans = Mapping[tuple[str, int], tuple[int, int]]
 """First offset and end of each (topic, partition)."""
@@ -105,7 +115,7 @@ def _offsets(
             request_timeout=CALL_TIMEOUT_S,
         )
         return {
-            (tp.topic, tp.partition): int(future.result(CALL_TIMEOUT_S).offset)
+            (tp.topic, tp.partition): int(future.result(RESULT_TIMEOUT_S).offset)
             for tp, future in futures.items()
         }
     except KafkaException as e:
@@ -119,11 +129,10 @@ def _messages(consumer: Consumer, unread: Mapping[tuple[str, int], int]) -> Iter
         block = consumer.consume(_BLOCK, timeout=0.1)
         for message in block:
             error = message.error()
-            if error is not None and error.code() != KafkaError._PARTITION_EOF:
-                if error.code() == KafkaError._ALL_BROKERS_DOWN or error.retriable():
-                    continue  # the client tries again by itself; the deadline bounds it
+            if error is None or error.code() == KafkaError._PARTITION_EOF:
+                yield message
+            elif error.code() not in _PASSING:
                 raise KafkaException(error)
-            yield message
         if any(message.error() is None for message in block):
             deadline = time.monotonic() + STALLED_S
         elif time.monotonic() > deadline:
@@ -145,7 +154,7 @@ def _offset(message: Message) -> int:
 
 def _record(message: Message, place: tuple[str, int], offset: int) -> TopicRecord:
     headers = dict(cast("list[tuple[str, bytes | None]]", message.headers() or []))
-    key = cast("bytes | None", message.key())
+    key = message.key()
     number, problem = _number(key, headers)
     late = "bridge_late" in headers
     return TopicRecord(*place, offset, key, number, late, problem)

@@ -40,11 +40,10 @@ def _rows(steps: tuple[Step[str], ...]) -> list[EncodedRow[str]]:
 
 
 def _fits(rows: list[EncodedRow[str]], limits: BatchLimits) -> bool:
-    partitions = max(limits.max_partitions, len(rows[0].partitions))  # one row's own always fit
     return (
         sum(max(1, len(row.records)) for row in rows) <= limits.max_records
         and sum(row.size for row in rows) <= limits.max_bytes
-        and len({where for row in rows for where in row.partitions}) <= partitions
+        and len({where for row in rows for where in row.partitions}) <= limits.max_partitions
     )
 
 

@@ -122,6 +122,7 @@ def test_what_is_no_snapshot_is_refused(text: str) -> None:
     ("old", "new"),
     [
         ("5:5:", "4:5:4"),  # sees less
+        ("5:9:", "4:9:"),  # begins earlier
         ("5:9:6", "7:8:"),  # ends earlier
         ("5:9:6", "6:9:6,7"),  # 7 had ended
     ],

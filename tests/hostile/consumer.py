@@ -64,6 +64,8 @@ class TopicReader:
         Waits until no transaction is open, so that nothing committed is still invisible.
         """
         partitions = self._partitions()
+        if not partitions:
+            return  # no topic has been made yet
         ends = wait_until(lambda: self._settled(partitions), _TIMEOUT_S, "LSO = high watermark")
         settings = {
             "bootstrap.servers": self._servers,

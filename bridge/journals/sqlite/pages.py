@@ -6,7 +6,7 @@ write-ahead log from being reset.
 """
 
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import closing
 
 from bridge.core.positions import HistoryPosition, Place, SequencePosition
@@ -66,7 +66,7 @@ class PageReader:
         # One more than a page tells whether there are more.
         params = {"after": after, "limit": limits.max_rows + 1}
         with closing(self._conn.execute(self._table.sql("read", statement), params)) as found:
-            for raw in _typed(found):
+            for raw in found:
                 room -= raw[_SIZE] or 0
                 if rows and (room < 0 or len(rows) == limits.max_rows):
                     return rows, True, after
@@ -88,10 +88,6 @@ class PageReader:
             params = {f"after_{i}": part for i, part in enumerate(position.after)}
             behind = self._conn.execute(self._table.sql("read", f"history_behind_{order}"), params)
             self._history_number = behind.fetchone()[0]
-
-
-def _typed(found: sqlite3.Cursor) -> Iterator[RawRow]:
-    yield from found
 
 
 def _time_place(raw: RawRow) -> Place:

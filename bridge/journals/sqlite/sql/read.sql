@@ -1,4 +1,4 @@
--- Statements of the reading side. {{journal}}, {{read_table}} are quoted identifiers, {{columns}}
+-- Statements of the reading side. {journal}, {read_table} are quoted identifiers, {columns}
 -- one of the fragments. A length in bytes needs the cast: on text, length() counts characters.
 
 -- name: columns_bridge

@@ -1,0 +1,92 @@
+"""Following a topic as any `read_committed` consumer sees it."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from confluent_kafka import (
+    OFFSET_BEGINNING,
+    OFFSET_END,
+    Consumer,
+    KafkaError,
+    KafkaException,
+    Message,
+    TopicPartition,
+)
+
+from bridge.kafka.faults import error_of
+from bridge.kafka.settings import KafkaSettings
+
+__all__ = ["TailedRecord", "tail"]
+
+_POLL_S = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class TailedRecord:
+    """A committed record.
+
+    Attributes:
+        timestamp_ms: the record's time; None when it has none.
+        value: None for a tombstone.
+        headers: the last value of each name.
+    """
+
+    topic: str
+    partition: int
+    offset: int
+    timestamp_ms: int | None
+    key: bytes | None
+    value: bytes | None
+    headers: Mapping[str, bytes]
+
+
+def tail(
+    settings: KafkaSettings, topic: str, partitions: int, *, from_beginning: bool
+) -> Iterator[TailedRecord]:
+    """Committed records of a topic as they come, without end; in order within each partition.
+
+    Args:
+        from_beginning: False: only what is committed from now on.
+
+    Raises:
+        BridgeError: reading has failed.
+    """
+    start = OFFSET_BEGINNING if from_beginning else OFFSET_END
+    consumer = Consumer(settings.reader())
+    try:
+        consumer.assign([TopicPartition(topic, p, start) for p in range(partitions)])
+        while True:
+            message = consumer.poll(_POLL_S)
+            if message is not None and _is_record(message):
+                yield _record(topic, message)
+    except KafkaException as e:
+        raise error_of(e, f"reading topic {topic}") from e
+    finally:
+        consumer.close()
+
+
+def _is_record(message: Message) -> bool:
+    error = message.error()
+    if error is not None and error.code() != KafkaError._PARTITION_EOF:
+        raise KafkaException(error)
+    return error is None
+
+
+def _record(topic: str, message: Message) -> TailedRecord:
+    partition, offset = message.partition(), message.offset()
+    if partition is None or offset is None:
+        raise RuntimeError("a fetched message without its place")
+    kind, timestamp_ms = message.timestamp()
+    return TailedRecord(
+        topic,
+        partition,
+        offset,
+        timestamp_ms if kind else None,
+        _bytes(message.key()),
+        _bytes(message.value()),
+        {name: _bytes(value) or b"" for name, value in message.headers() or []},
+    )
+
+
+def _bytes(value: bytes | str | None) -> bytes | None:
+    return value.encode() if isinstance(value, str) else value
