@@ -5,16 +5,31 @@ from typing import Final
 
 import click
 
+from bridge.cli.check import check
 from bridge.cli.config import config
+from bridge.cli.cursors import cursors
 from bridge.cli.install import init, uninstall
 from bridge.cli.relay import relay
 from bridge.cli.state import State
+from bridge.cli.status import status
+from bridge.cli.tail import tail
 from bridge.cli.verify import verify
 from bridge.cli.version import version
 
 __all__ = ["bridge"]
 
-_COMMANDS: Final[tuple[click.Command, ...]] = (init, uninstall, config, relay, verify, version)
+_COMMANDS: Final[tuple[click.Command, ...]] = (
+    init,
+    uninstall,
+    check,
+    config,
+    relay,
+    status,
+    verify,
+    tail,
+    cursors,
+    version,
+)
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})

@@ -23,6 +23,7 @@ def tail(
     state: State,
     tag: str,
     journal: str | None,
+    *,
     from_beginning: bool,
     limit: int | None,
     as_json: bool,

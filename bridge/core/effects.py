@@ -107,9 +107,13 @@ class Publish(Generic[R]):
 
 @dataclass(frozen=True, slots=True)
 class ConfirmFencing:
-    """See whether a cursor of another owner than `owner` was committed."""
+    """See whether a cursor of an owner outside `known` was committed.
 
-    owner: str
+    `known` holds this process and the owner of the cursor it found when it started: a producer
+    fenced before its first commit must not take its predecessor for a rival.
+    """
+
+    known: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)

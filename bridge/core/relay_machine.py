@@ -97,6 +97,7 @@ class RelayMachine(Generic[R]):
         self.cursor: Cursor | None = None
         self._batch_bytes = batch_bytes
         self._topics: dict[str, TopicIdentity] = {}
+        self._known_owners: tuple[str, ...] = (settings.owner,)
         self._compared: Cursor | None = None
         self._matched: Cursor | None = None
         self._generation = 0
@@ -159,7 +160,7 @@ class RelayMachine(Generic[R]):
                 cursor = self._held_cursor()
                 return Publish(Batch((Step(None, cursor.position, None),)), cursor)
             case _:
-                return ConfirmFencing(self._settings.owner)
+                return ConfirmFencing(self._known_owners)
 
     def _running(self, now_ms: float) -> Effect[R]:
         if self._lane is None and (effect := self._journal_work(now_ms)) is not None:
@@ -252,6 +253,8 @@ class RelayMachine(Generic[R]):
 
     def _recalled(self, outcome: CursorRead) -> None:
         self.cursor = outcome.cursor
+        if outcome.cursor is not None and not self._claimed:
+            self._known_owners = (self._settings.owner, outcome.cursor.owner)
         self._topics = {t.name: t for t in outcome.cursor.topics} if outcome.cursor else {}
         self._claimed = False
         self.phase = Phase.ATTACHING
@@ -325,6 +328,7 @@ class RelayMachine(Generic[R]):
             self._failures = 0
         self._deadline_ms = None
         self._claimed = True
+        self._known_owners = (self._settings.owner,)
         self.phase = Phase.RUNNING
 
     def _superseded(self, outcome: Superseded, now_ms: float) -> None:

@@ -11,7 +11,14 @@ from typing import NamedTuple, TypeVar
 from bridge.core.murmur2 import murmur2
 from bridge.core.rows import JournalRow
 
-__all__ = ["HEADER_FRAME", "LATE_HEADER", "Entity", "Header", "HeaderFactory"]
+__all__ = [
+    "HEADER_FRAME",
+    "LATE_HEADER",
+    "Entity",
+    "Header",
+    "HeaderFactory",
+    "ReservedHeaderError",
+]
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -31,10 +38,15 @@ _MAX_ENTITIES = 50_000
 """Entities whose key and hash are kept: a hash costs as much as the rest of the envelope."""
 
 _MAX_KINDS = 10_000
+_OWN_PREFIXES = ("ce_", "bridge_")
 _DAY_MS = 86_400_000
 _EPOCH_ORDINAL = date(1970, 1, 1).toordinal()
 _MIN_MS = (date.min.toordinal() - _EPOCH_ORDINAL) * _DAY_MS
 _MAX_MS = (date.max.toordinal() - _EPOCH_ORDINAL + 1) * _DAY_MS
+
+
+class ReservedHeaderError(ValueError):
+    """Metadata of an event has the name of a header that bridge sets itself."""
 
 
 class Entity(NamedTuple):
@@ -81,7 +93,8 @@ class HeaderFactory:
     def headers(self, row: JournalRow, entity: Entity) -> tuple[list[Header], int]:
         """Headers of a row's records, the same in each of its topics, and a bound of their bytes.
 
-        The bound holds names, values and the lengths that frame them; raises UnicodeEncodeError.
+        The bound holds names, values and the lengths that frame them; raises UnicodeEncodeError
+        or ReservedHeaderError.
         """
         kind_key = (row.event_type, row.content_type, row.tags)
         kind = self._kinds.get(kind_key) or self._kind(kind_key)
@@ -98,6 +111,7 @@ class HeaderFactory:
         ]
         size = kind.size + 3 * len(entity.key)
         if row.metadata:
+            _require_foreign(row.metadata)
             headers.extend(row.metadata)
             size += _framed_size(row.metadata)
         return headers, size
@@ -121,6 +135,13 @@ class HeaderFactory:
                 return ("bridge_timestamp_ms", str(timestamp_ms))
             text = _remember(self._seconds, second, _second_text(second), _MAX_KINDS)
         return ("ce_time", f"{text}.{ms:03d}Z")
+
+
+def _require_foreign(metadata: Iterable[Header]) -> None:
+    """Metadata must not pose as a header that has a meaning of its own."""
+    for name, _ in metadata:
+        if name.lower().startswith(_OWN_PREFIXES) or name.lower() == "content-type":
+            raise ReservedHeaderError(name)
 
 
 def _second_text(second: int) -> str:

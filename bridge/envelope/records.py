@@ -6,7 +6,13 @@ from typing import NamedTuple
 
 from bridge.core.batching import EncodedRow
 from bridge.core.rows import JournalRow
-from bridge.envelope.headers import LATE_HEADER, Header, HeaderFactory
+from bridge.envelope.headers import (
+    HEADER_FRAME,
+    LATE_HEADER,
+    Header,
+    HeaderFactory,
+    ReservedHeaderError,
+)
 from bridge.envelope.naming import TopicNames
 
 __all__ = ["OutboundRecord", "RowEncoder", "TopicFacts", "exact_size", "mark_late"]
@@ -16,6 +22,8 @@ _BATCH_OVERHEAD = 61
 
 _OVERHEAD = _BATCH_OVERHEAD + 34
 """With the most bytes of a record's own fields: lengths, attributes, deltas, header count."""
+
+_LATE_SIZE = sum(len(part) for part in LATE_HEADER) + HEADER_FRAME
 
 _INT64_MAX = 2**63 - 1
 
@@ -97,13 +105,13 @@ class RowEncoder:
     Args:
         names: tags → topics.
         source: value of ``ce_source``.
-        event_time: True: the record's timestamp is the event's; False: the relay's.
+        late: room is kept for the header that marks late records, which comes after the check.
     """
 
-    def __init__(self, names: TopicNames, source: str, *, event_time: bool = True) -> None:
+    def __init__(self, names: TopicNames, source: str, *, late: bool = False) -> None:
         self._names = names
         self._headers = HeaderFactory(source)
-        self._event_time = event_time
+        self._reserved = _LATE_SIZE if late else 0
 
     def topics_of(self, rows: Sequence[JournalRow]) -> set[str]:
         """All topics that the rows go to."""
@@ -147,18 +155,22 @@ class RowEncoder:
             headers, headers_size = self._headers.headers(row, entity)
         except UnicodeEncodeError as e:
             return _unsendable(row, len(payload), f"it holds text that is not Unicode ({e})")
+        except ReservedHeaderError as e:
+            return _unsendable(row, len(payload), f"its metadata has the reserved name {e}")
         size = _OVERHEAD + len(entity.key) + len(payload) + headers_size
         if isinstance(targets, str):
             return _unsendable(row, size, targets)
-        timestamp_ms = min(max(1, row.timestamp_ms if self._event_time else now_ms), _INT64_MAX)
+        timestamp_ms = min(max(1, row.timestamp_ms), _INT64_MAX)
         records = []
         partitions = []
         for facts, pairs, limits_time in targets:
             pair = pairs[entity.hash % len(pairs)]
             record = OutboundRecord(*pair, entity.key, payload, timestamp_ms, headers)
-            limit = facts.max_message_bytes
+            limit = facts.max_message_bytes - self._reserved
             if size > limit and (exact := exact_size(record)) > limit:
-                return _unsendable(row, exact, f"topic {pair[0]} takes max.message.bytes={limit}")
+                return _unsendable(
+                    row, exact, f"topic {pair[0]} takes max.message.bytes={facts.max_message_bytes}"
+                )
             if limits_time and (refusal := facts.refusal(timestamp_ms, now_ms)):
                 return _unsendable(row, size, f"topic {pair[0]}: {refusal}")
             records.append(record)

@@ -4,7 +4,7 @@ from confluent_kafka import KafkaError, KafkaException
 
 from bridge.core.effects import Failed, Verdict
 from bridge.errors import BridgeError, OperatorError, SetupError, UnavailableError
-from bridge.kafka.triage import KafkaFault, triage
+from bridge.kafka.triage import triage
 
 __all__ = ["error_of", "failure_of"]
 
@@ -12,7 +12,7 @@ __all__ = ["error_of", "failure_of"]
 def failure_of(exception: KafkaException, doing: str) -> Failed:
     """Outcome for the relay's machine. `doing` says what was tried, e.g. ``committing``."""
     error = _kafka_error(exception)
-    verdict = triage(KafkaFault(error.name(), error.fatal()))
+    verdict = triage(error.name())
     return Failed(verdict, _bridge_error(error, verdict, doing))
 
 

@@ -6,10 +6,13 @@ from bridge.kafka.cursors import KafkaCursorStore
 from bridge.kafka.settings import KafkaSettings
 from bridge.kafka.topics import KafkaTopics, TopicDefaults, cursor_topic_name
 
-__all__ = ["SHARD", "cursor_store", "kafka_settings", "kafka_topics", "topic_names"]
+__all__ = ["SHARD", "SHARDS", "cursor_store", "kafka_settings", "kafka_topics", "topic_names"]
 
 SHARD = 0
 """The only shard of a journal, and its partition of the cursor topic."""
+
+SHARDS = 1
+"""Partitions of the cursor topic."""
 
 
 def kafka_settings(config: Config) -> KafkaSettings:

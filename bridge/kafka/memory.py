@@ -1,4 +1,4 @@
-"""Publisher, cursor store and topic administration of a broker in memory, as the ports want them."""
+"""Publisher, cursor store and topic administration of a broker in memory, behind the same ports."""
 
 from collections.abc import Iterable
 
@@ -8,9 +8,9 @@ from bridge.envelope.cursor_codec import decode_cursor
 from bridge.envelope.naming import broker_form
 from bridge.envelope.records import OutboundRecord, TopicFacts
 from bridge.errors import BridgeError, OperatorError, UnavailableError
-from bridge.kafka.memory_broker import BrokerFault, MemoryBroker, Session
+from bridge.kafka.memory_broker import BrokerError, MemoryBroker, Session
 from bridge.kafka.topics import TAG_TOPIC_CONFIG
-from bridge.kafka.triage import KafkaFault, triage
+from bridge.kafka.triage import triage
 
 __all__ = ["MemoryCursorStore", "MemoryPublisher", "MemoryTopics"]
 
@@ -39,7 +39,7 @@ class MemoryPublisher:
         self.close()
         try:
             self._session = self._broker.init(self._id)
-        except BrokerFault as fault:
+        except BrokerError as fault:
             return _failed(fault, f"opening the producer {self._id}")
         return None
 
@@ -54,7 +54,7 @@ class MemoryPublisher:
         try:
             for record in records:
                 self._broker.produce(session, record)
-        except BrokerFault as fault:
+        except BrokerError as fault:
             return self._give_up(fault, "producing")
         return None
 
@@ -64,11 +64,11 @@ class MemoryPublisher:
         topic, partition, key = self._cursor
         try:
             self._broker.produce(session, OutboundRecord(topic, partition, key, cursor, 1, []))
-        except BrokerFault as fault:
+        except BrokerError as fault:
             return self._give_up(fault, "sending the cursor")
         try:
             self._broker.commit(session)
-        except BrokerFault as fault:
+        except BrokerError as fault:
             self._session = None  # never aborted: it may have been committed
             return _failed(fault, "committing a transaction")
         return None
@@ -79,7 +79,7 @@ class MemoryPublisher:
         if session is not None:
             self._broker.abort(session)
 
-    def _give_up(self, fault: BrokerFault, doing: str) -> Failed:
+    def _give_up(self, fault: BrokerError, doing: str) -> Failed:
         self.close()
         return _failed(fault, doing)
 
@@ -109,7 +109,7 @@ class MemoryCursorStore:
         try:
             end, stable = self._broker.end(*self._where), self._broker.stable(*self._where)
             records = self._broker.committed(*self._where)
-        except BrokerFault as fault:
+        except BrokerError as fault:
             raise _error(fault, "reading the cursor") from fault
         values = [record.value for record in records if record.value is not None]
         if end == 0:
@@ -145,7 +145,7 @@ class MemoryTopics:
                     raise OperatorError(f"topics {name} and {other} differ only in '.' and '_'")
                 if name not in self._broker.topics():
                     self._broker.create_topic(name, self._partitions, TAG_TOPIC_CONFIG)
-        except BrokerFault as fault:
+        except BrokerError as fault:
             raise _error(fault, "creating topics") from fault
         return self.facts(wanted)
 
@@ -153,7 +153,7 @@ class MemoryTopics:
         """Facts of the topics that exist."""
         try:
             topics = self._broker.topics()
-        except BrokerFault as fault:
+        except BrokerError as fault:
             raise _error(fault, "describing topics") from fault
         return {name: topics[name].facts for name in names if name in topics}
 
@@ -161,7 +161,7 @@ class MemoryTopics:
         """Names of all topics."""
         try:
             return sorted(self._broker.topics())
-        except BrokerFault as fault:
+        except BrokerError as fault:
             raise _error(fault, "listing topics") from fault
 
     def first_with_records(self, names: Iterable[str]) -> str | None:
@@ -175,9 +175,9 @@ class MemoryTopics:
         return next(used, None)
 
 
-def _failed(fault: BrokerFault, doing: str) -> Failed:
-    return Failed(triage(KafkaFault(fault.name)), _error(fault, doing))
+def _failed(fault: BrokerError, doing: str) -> Failed:
+    return Failed(triage(fault.name), _error(fault, doing))
 
 
-def _error(fault: BrokerFault, doing: str) -> BridgeError:
+def _error(fault: BrokerError, doing: str) -> BridgeError:
     return UnavailableError(f"memory broker: {doing}: {fault.name}", "see why the broker refuses")

@@ -13,12 +13,12 @@ from threading import RLock
 from bridge.envelope.headers import Header
 from bridge.envelope.records import OutboundRecord, TopicFacts, exact_size
 
-__all__ = ["BrokerFault", "LostAnswer", "MemoryBroker", "MemoryTopic", "Session", "StoredRecord"]
+__all__ = ["BrokerError", "LostAnswer", "MemoryBroker", "MemoryTopic", "Session", "StoredRecord"]
 
 _FOREVER = 2**63 - 1
 
 
-class BrokerFault(Exception):
+class BrokerError(Exception):
     """What the broker answers instead; `name` as in Kafka's protocol."""
 
     def __init__(self, name: str) -> None:
@@ -146,7 +146,7 @@ class MemoryBroker:
         with self._lock:
             self.require_reachable()
             if name in self._topics:
-                raise BrokerFault("TOPIC_ALREADY_EXISTS")
+                raise BrokerError("TOPIC_ALREADY_EXISTS")
             self._topics_made += 1
             facts = TopicFacts(
                 name=name,
@@ -203,7 +203,7 @@ class MemoryBroker:
             transaction = self._open_transaction(session)
             facts = self._topic(record.topic).facts
             if exact_size(record) > facts.max_message_bytes:
-                raise BrokerFault("MSG_SIZE_TOO_LARGE")
+                raise BrokerError("MSG_SIZE_TOO_LARGE")
             log = self._partition(record.topic, record.partition)
             transaction.touched.append(log)
             stored = StoredRecord(
@@ -226,7 +226,7 @@ class MemoryBroker:
                 return
             if self._lost_answers.pop(0) is LostAnswer.COMMITTED:
                 self._finish(owner, _Fate.COMMITTED)
-            raise BrokerFault("_TIMED_OUT")
+            raise BrokerError("_TIMED_OUT")
 
     def abort(self, session: Session) -> None:
         """Abort the session's transaction, if it is still the session's to abort."""
@@ -236,17 +236,17 @@ class MemoryBroker:
                 self._finish(owner, _Fate.ABORTED)
 
     def require_reachable(self) -> None:
-        """Raise BrokerFault when the brokers are down."""
+        """Raise BrokerError when the brokers are down."""
         if not self.reachable:
-            raise BrokerFault("_ALL_BROKERS_DOWN")
+            raise BrokerError("_ALL_BROKERS_DOWN")
 
     def _open_transaction(self, session: Session) -> _Transaction:
         self.require_reachable()
         owner = self._owners[session.transactional_id]
         if owner.epoch != session.epoch:
-            raise BrokerFault("_FENCED")
+            raise BrokerError("_FENCED")
         if owner.transaction is None:
-            raise BrokerFault("INVALID_TXN_STATE")
+            raise BrokerError("INVALID_TXN_STATE")
         return owner.transaction
 
     def _finish(self, owner: _Owner, fate: _Fate) -> None:
@@ -261,11 +261,11 @@ class MemoryBroker:
         self.require_reachable()
         topic = self._topics.get(name)
         if topic is None:
-            raise BrokerFault("UNKNOWN_TOPIC_OR_PART")
+            raise BrokerError("UNKNOWN_TOPIC_OR_PART")
         return topic
 
     def _partition(self, topic: str, partition: int) -> _Partition:
         partitions = self._topic(topic).partitions
         if not 0 <= partition < len(partitions):
-            raise BrokerFault("UNKNOWN_TOPIC_OR_PART")
+            raise BrokerError("UNKNOWN_TOPIC_OR_PART")
         return partitions[partition]

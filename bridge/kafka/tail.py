@@ -1,6 +1,6 @@
 """Following a topic as any `read_committed` consumer sees it."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Mapping
 from dataclasses import dataclass
 
 from confluent_kafka import (
@@ -42,7 +42,7 @@ class TailedRecord:
 
 def tail(
     settings: KafkaSettings, topic: str, partitions: int, *, from_beginning: bool
-) -> Iterator[TailedRecord]:
+) -> Generator[TailedRecord, None, None]:
     """Committed records of a topic as they come, without end; in order within each partition.
 
     Args:
@@ -84,8 +84,14 @@ def _record(topic: str, message: Message) -> TailedRecord:
         timestamp_ms if kind else None,
         _bytes(message.key()),
         _bytes(message.value()),
-        {name: _bytes(value) or b"" for name, value in message.headers() or []},
+        _headers(message),
     )
+
+
+def _headers(message: Message) -> dict[str, bytes]:
+    found = message.headers() or []
+    pairs = found.items() if isinstance(found, dict) else found
+    return {name: _bytes(value) or b"" for name, value in pairs}
 
 
 def _bytes(value: bytes | str | None) -> bytes | None:

@@ -1,27 +1,13 @@
 """What each Kafka error asks of the relay: one argued table, pure.
 
-librdkafka sorts its errors itself (fatal, retriable, "abort the transaction"); the table names the
-codes whose meaning for a relay is another, and gives the rest by those flags.
+librdkafka sorts its errors itself (fatal, retriable, "abort the transaction") by what a producer can
+do next. A relay can always do the same: end the producer's life and read the cursor. The table names
+the codes for which that is not enough.
 """
-
-from dataclasses import dataclass
 
 from bridge.core.effects import Verdict
 
-__all__ = ["KafkaFault", "triage"]
-
-
-@dataclass(frozen=True, slots=True)
-class KafkaFault:
-    """An error as the client reports it.
-
-    Attributes:
-        name: code name, e.g. ``_TIMED_OUT`` (client) or ``NOT_ENOUGH_REPLICAS`` (broker).
-        fatal: the client says that the producer is unusable.
-    """
-
-    name: str
-    fatal: bool = False
+__all__ = ["triage"]
 
 
 _FENCED = frozenset(
@@ -55,15 +41,15 @@ _STOP = frozenset(
 )
 
 
-def triage(fault: KafkaFault) -> Verdict:
-    """Verdict on an error of any Kafka call.
+def triage(name: str) -> Verdict:
+    """Verdict on an error of any Kafka call, by its code name (``_TIMED_OUT``, ``NOT_LEADER…``).
 
     Unlisted errors (time-outs, transport, leader elections, too few replicas, unknown or aborted
     transactions, deleted topics, withdrawn rights) end the life of the producer: a new one reads
     the cursor and so learns what was committed. Nothing is ever skipped.
     """
-    if fault.name in _FENCED:
+    if name in _FENCED:
         return Verdict.FENCED
-    if fault.name in _STOP:
+    if name in _STOP:
         return Verdict.STOP
     return Verdict.NEW_PRODUCER

@@ -13,6 +13,7 @@ from bridge.journals.base import PageLimits
 from bridge.journals.opening import open_journal
 from bridge.kafka.from_config import (
     SHARD,
+    SHARDS,
     cursor_store,
     kafka_settings,
     kafka_topics,
@@ -35,7 +36,7 @@ def assemble_relay(config: Config, journal: str, *, until_caught_up: bool) -> Re
     topics = kafka_topics(config)
     cursor_topic = cursor_topic_name(config.app, journal)
     if not topics.facts([cursor_topic]):
-        topics.create([cursor_topic], 1, CURSOR_TOPIC_CONFIG)
+        topics.create([cursor_topic], SHARDS, CURSOR_TOPIC_CONFIG)
     names = topic_names(config, journal)
     shard = f"{config.app}--{journal}--{SHARD}"
     catalog = TopicCatalog(topics, names, f"{config.app}--", config.topics.max_topics)
@@ -49,7 +50,7 @@ def assemble_relay(config: Config, journal: str, *, until_caught_up: bool) -> Re
         machine,
         JournalLane(
             open_journal(config, journal, limits),
-            RowEncoder(names, source),
+            RowEncoder(names, source, late=config.journals[journal].on_inversion == "late"),
             catalog,
             BATCH_BYTES,
             _wall_ms,

@@ -159,7 +159,7 @@ class PublisherLane:
             case Publish():
                 return self._publish(effect)
             case ConfirmFencing():
-                return self._confirm_fencing(effect.owner)
+                return self._confirm_fencing(effect.known)
 
     def _publish(self, effect: Publish[OutboundRecord]) -> Published | Failed:
         began_ms = self.clock_ms()
@@ -180,7 +180,7 @@ class PublisherLane:
             return failure
         return Published(sent, cursor)
 
-    def _confirm_fencing(self, owner: str) -> Superseded | Failed:
+    def _confirm_fencing(self, known: Sequence[str]) -> Superseded | Failed:
         deadline_ms = self.clock_ms() + 1000 * self.fence_wait_s
         while True:
             try:
@@ -191,7 +191,7 @@ class PublisherLane:
                 cursor = None
             except BridgeError as e:
                 return _failed(e)
-            if cursor is not None and cursor.owner != owner:
+            if cursor is not None and cursor.owner not in known:
                 return Superseded(cursor.owner)
             if self.clock_ms() >= deadline_ms:
                 return Superseded(None)

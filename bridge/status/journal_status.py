@@ -16,8 +16,15 @@ from bridge.kafka.from_config import kafka_topics, topic_names
 from bridge.kafka.topic_identity import require_same, require_untouched
 from bridge.kafka.topics import KafkaTopics
 from bridge.status.cursors import read_cursor
+from bridge.status.text import at_least
 
-__all__ = ["BYPASSED_LIMIT", "LAG_LIMIT", "JournalStatus", "collect_status"]
+__all__ = [
+    "BYPASSED_LIMIT",
+    "LAG_LIMIT",
+    "JournalStatus",
+    "bypassed_problem",
+    "collect_status",
+]
 
 LAG_LIMIT = 100_000
 """Rows counted at most: a status must not take as long as the catching up itself."""
@@ -68,6 +75,16 @@ def collect_status(config: Config, journal: str) -> JournalStatus:
         BridgeError: the brokers cannot be asked.
     """
     return _Collector(config, journal).collect()
+
+
+def bypassed_problem(journal: str, rows: int) -> tuple[str, str]:
+    """What to say of rows that the installation did not see, and what to do about them."""
+    return (
+        f"journal {journal}: {at_least(rows, rows >= BYPASSED_LIMIT)} rows were written past the "
+        "installation and will not be relayed",
+        "see whether a trigger is or was disabled; `bridge init` repairs it, the rows themselves "
+        "have to be written again",
+    )
 
 
 class _Collector:
@@ -126,13 +143,7 @@ class _Collector:
         installer = open_installer(self._config, self._journal)
         seen.bypassed = installer.bypassed(BYPASSED_LIMIT)
         if seen.bypassed:
-            shown = (
-                f"at least {seen.bypassed}" if seen.bypassed >= BYPASSED_LIMIT else seen.bypassed
-            )
-            self._problems.append(
-                f"journal {self._journal}: {shown} rows were written past the installation and "
-                "will not be relayed"
-            )
+            self._problems.append(bypassed_problem(self._journal, seen.bypassed)[0])
 
     def _lag(self, health: JournalHealth, cursor: Cursor | None) -> Lag | None:
         if cursor is not None:

@@ -1,7 +1,7 @@
 """The records of a tag's topic, for a terminal and as JSON."""
 
 import base64
-from collections.abc import Iterator
+from collections.abc import Generator
 from typing import Any
 
 from bridge.config import Config
@@ -17,7 +17,7 @@ _PREVIEW_CHARACTERS = 120
 
 def tail_tag(
     config: Config, journal: str, tag: str, *, from_beginning: bool
-) -> Iterator[TailedRecord]:
+) -> Generator[TailedRecord, None, None]:
     """Committed records of the tag's topic as they come, without end.
 
     Raises:

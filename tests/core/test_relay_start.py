@@ -146,11 +146,22 @@ def test_a_rival_found_after_fencing_ends_the_relay() -> None:
     desk.expect(ReadPage)
     desk.do(Publish, failed(Verdict.FENCED))
     desk.rest()
-    assert desk.do(ConfirmFencing, Superseded("rival")) == ConfirmFencing("me")
+    assert desk.do(ConfirmFencing, Superseded("rival")) == ConfirmFencing(("me",))
     error = desk.stopped().error
     assert isinstance(error, FencedError)
     assert "rival" in str(error)
     assert desk.machine.stats.fenced == 1
+
+
+def test_fenced_before_its_first_commit_it_does_not_take_its_predecessor_for_a_rival() -> None:
+    desk = Desk()
+    desk.do(OpenPublisher, Opened())
+    desk.do(ReadCursor, CursorRead(committed(0, owner="predecessor")))
+    desk.do(AttachJournal, Attached(identity("w0"), at(0), ()))
+    desk.do(CheckTopics, TopicsMatch())
+    desk.do(Publish, failed(Verdict.FENCED))
+    desk.rest()
+    assert desk.do(ConfirmFencing, Superseded(None)) == ConfirmFencing(("me", "predecessor"))
 
 
 def test_fenced_by_a_time_out_the_relay_starts_from_the_cursor() -> None:

@@ -143,11 +143,14 @@ def test_the_record_time_is_the_events_within_what_kafka_takes(
     assert record.timestamp_ms == sent_ms
 
 
-def test_by_choice_the_record_time_is_the_relays() -> None:
-    event = row(timestamp_ms=-5)
-    [record] = _encode(event, facts("shop.a", retention_ms=_DAY_MS), event_time=False).records
-    assert record.timestamp_ms == _NOW_MS
-    assert ("ce_time", "1969-12-31T23:59:59.995Z") in record.headers
+def test_room_is_kept_for_the_mark_of_a_late_record() -> None:
+    event = row(payload=b"x" * 1000)
+    [record] = _encode(event, facts("shop.a")).records
+    size = exact_size(record)
+    assert _encode(event, facts("shop.a", max_message_bytes=size)).problem is None
+    assert _encode(event, facts("shop.a", max_message_bytes=size), late=True).problem is not None
+    late = mark_late(_encode(event, facts("shop.a", max_message_bytes=size + 20), late=True))
+    assert exact_size(late.records[0]) <= size + 20
 
 
 @pytest.mark.parametrize(
@@ -158,6 +161,8 @@ def test_by_choice_the_record_time_is_the_relays() -> None:
         (row(tags=("a\ud800",)), "not Unicode"),
         (row(event_type="\udfff"), "not Unicode"),
         (row(metadata=(("k", "\ud800"),)), "not Unicode"),
+        (row(metadata=(("bridge_late", "true"),)), "reserved name bridge_late"),
+        (row(metadata=(("CE_id", "x"),)), "reserved name CE_id"),
     ],
 )
 def test_a_row_that_cannot_be_a_record_says_why(event: JournalRow, reason: str) -> None:

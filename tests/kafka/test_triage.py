@@ -4,7 +4,7 @@ import pytest
 from confluent_kafka import KafkaError
 
 from bridge.core.effects import Verdict
-from bridge.kafka.triage import KafkaFault, triage
+from bridge.kafka.triage import triage
 
 _FENCED = ["_FENCED", "PRODUCER_FENCED", "INVALID_PRODUCER_EPOCH"]
 _STOP = [
@@ -59,9 +59,8 @@ _NEW_PRODUCER = [
     + [(name, Verdict.STOP) for name in _STOP]
     + [(name, Verdict.NEW_PRODUCER) for name in _NEW_PRODUCER],
 )
-@pytest.mark.parametrize("fatal", [False, True])
-def test_each_error_asks_for_one_thing(name: str, fatal: bool, verdict: Verdict) -> None:
-    assert triage(KafkaFault(name, fatal)) is verdict
+def test_each_error_asks_for_one_thing(name: str, verdict: Verdict) -> None:
+    assert triage(name) is verdict
 
 
 def test_the_names_are_those_of_the_client() -> None:
@@ -72,5 +71,5 @@ def test_the_names_are_those_of_the_client() -> None:
 
 def test_no_error_is_ever_answered_by_going_on_with_the_same_producer() -> None:
     codes = [code for code in vars(KafkaError).values() if isinstance(code, int)]
-    verdicts = {triage(KafkaFault(KafkaError(code).name())) for code in codes}
+    verdicts = {triage(KafkaError(code).name()) for code in codes}
     assert verdicts == {Verdict.FENCED, Verdict.STOP, Verdict.NEW_PRODUCER}

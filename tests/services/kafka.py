@@ -214,7 +214,9 @@ def _node(jars: Path, cluster_id: str, properties: Mapping[str, str]) -> Process
     lines = {**properties, "log.dirs": str(folder / "data")}
     config.write_text("".join(f"{key}={value}\n" for key, value in lines.items()))
     java = ["java", *_HEAP, f"-Dlog4j2.configurationFile={log_config}", "-cp", f"{jars}/*"]
-    tool = [*java, "kafka.tools.StorageTool", "format", "-t", cluster_id, "-c", str(config)]
+    # One word: an id that begins with "-" would be taken for an option.
+    options = [f"--cluster-id={cluster_id}", "-c", str(config)]
+    tool = [*java, "kafka.tools.StorageTool", "format", *options]
     done = subprocess.run(tool, cwd=folder, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise RuntimeError(f"Kafka could not format its data folder:\n{done.stdout}{done.stderr}")

@@ -8,6 +8,7 @@ keyset, so that it never holds back the server's vacuum for long.
 import time
 from collections import deque
 
+import structlog
 from psycopg import Connection, ServerCursor
 from psycopg.rows import TupleRow
 
@@ -19,8 +20,13 @@ from bridge.journals.postgres.queries import Query, ReadQueries
 
 __all__ = ["PageReader"]
 
+_log = structlog.get_logger("bridge.journals")
+
 CURSOR_LIFE_S = 20.0
 """How long one transaction of the catch-up may stay open."""
+
+IDLE_LIMIT_S = 60
+"""How long that transaction may wait for the next page."""
 
 _SIZE = 3
 _PAYLOAD = 2
@@ -86,6 +92,9 @@ class PageReader:
             payload = raw[_PAYLOAD]
             if payload is None and raw[_SIZE] is not None:
                 payload = self._fetch(position, raw)
+                if payload is None:
+                    _log.warning("event_deleted_while_read", persistence_id=raw[0], seq=raw[1])
+                    continue
             rows.append(self._make(raw, payload))
         return rows
 
@@ -110,6 +119,8 @@ class PageReader:
         return bool(self._buffer)
 
     def _open_cursor(self, query: Query) -> None:
+        # If publishing stands still, the server itself ends the transaction; the relay attaches anew.
+        self._catch_up.execute(f"SET idle_in_transaction_session_timeout = '{IDLE_LIMIT_S}s'")
         self._catch_up.execute("BEGIN READ ONLY")
         self._cursor = ServerCursor(self._catch_up, "bridge_catch_up")
         self._cursor.execute(query.text, query.params, binary=True)
