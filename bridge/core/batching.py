@@ -90,15 +90,15 @@ class Batcher(Generic[R]):
 
     def add(self, steps: Iterable[Step[R]]) -> None:
         """Queue steps behind those that wait."""
-        for step in steps:
-            self._steps.append(step)
-            self._count(step, 1)
+        steps = list(steps)
+        self._steps.extend(steps)
+        self._count(steps, 1)
 
     def put_back(self, steps: Iterable[Step[R]]) -> None:
         """Queue steps, in their order, before those that wait: a transaction was cut short."""
-        for step in reversed(tuple(steps)):
-            self._steps.appendleft(step)
-            self._count(step, 1)
+        steps = list(steps)
+        self._steps.extendleft(reversed(steps))
+        self._count(steps, 1)
 
     def clear(self) -> None:
         """Drop all steps."""
@@ -107,12 +107,34 @@ class Batcher(Generic[R]):
 
     def take(self) -> Batch[R] | None:
         """The next transaction, None when nothing waits."""
-        steps, limits = self._steps, self._limits
+        taken = list(self._steps) if self._fits_whole() else self._cut()
+        if not taken:
+            return None
+        if len(taken) == len(self._steps):
+            self.clear()
+        else:
+            for _ in taken:
+                self._steps.popleft()
+            self._count(taken, -1)
+        return Batch(tuple(taken))
+
+    def _fits_whole(self) -> bool:
+        """The common case, decided without a look at each limit for each row."""
+        limits = self._limits
+        if self._records > limits.max_records or self._bytes > limits.max_bytes:
+            return False
+        touched: set[tuple[str, int]] = set()
+        touched.update(*[step.row.partitions for step in self._steps if step.row is not None])
+        return len(touched) <= limits.max_partitions
+
+    def _cut(self) -> list[Step[R]]:
+        """The longest beginning of the queue that keeps all limits."""
+        limits = self._limits
         taken: list[Step[R]] = []
         records = size = 0
         touched: set[tuple[str, int]] = set()
-        while steps:
-            row = steps[0].row
+        for step in self._steps:
+            row = step.row
             if row is not None:
                 records += _weight(row)
                 size += row.size
@@ -125,15 +147,13 @@ class Batcher(Generic[R]):
                 ):
                     break
                 touched.update(new)
-            step = steps.popleft()
             taken.append(step)
-            self._count(step, -1)
-        return Batch(tuple(taken)) if taken else None
+        return taken
 
-    def _count(self, step: Step[R], sign: int) -> None:
-        if step.row is not None:
-            self._records += sign * _weight(step.row)
-            self._bytes += sign * step.row.size
+    def _count(self, steps: list[Step[R]], sign: int) -> None:
+        rows = [step.row for step in steps if step.row is not None]
+        self._records += sign * sum([_weight(row) for row in rows])
+        self._bytes += sign * sum([row.size for row in rows])
 
 
 def _weight(row: EncodedRow[R]) -> int:

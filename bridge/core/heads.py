@@ -45,7 +45,11 @@ class Heads:
 
     def observe(self, persistence_id: str, sequence_nr: int) -> Sighting:
         """Judge a row and remember it, whatever the verdict."""
-        run = self._young.get(persistence_id) or self._recall(persistence_id)
+        run = self._young.get(persistence_id)
+        if run is not None and run.head + 1 == sequence_nr:  # nearly always
+            run.head = sequence_nr
+            return Sighting.NEXT
+        run = run or self._recall(persistence_id)
         if run is None:
             self._remember(persistence_id, _Run(sequence_nr))
             return Sighting.NEXT

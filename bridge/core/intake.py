@@ -68,19 +68,23 @@ class Intake(Generic[R]):
     def accept(self, page: PageRead[R]) -> None:
         """Queue the rows of a page, up to the first that must not be published."""
         steps: list[Step[R]] = []
+        observe, window = self._heads.observe, page.window
         for row in page.rows:
-            judged = self._judge(row)
+            sighting = observe(row.persistence_id, row.sequence_nr)
+            if sighting is Sighting.NEXT and row.problem is None:
+                steps.append(Step(row, window, None))
+                continue
+            judged = self._judge(row, sighting)
             if self.halt is not None:
                 break
             if judged is not None:
-                steps.append(Step(judged, page.window, None))
+                steps.append(Step(judged, window, None))
         else:
             if steps:
                 steps[-1] = steps[-1]._replace(end=page.end)
         self._batcher.add(steps)
 
-    def _judge(self, row: EncodedRow[R]) -> EncodedRow[R] | None:
-        sighting = self._heads.observe(row.persistence_id, row.sequence_nr)
+    def _judge(self, row: EncodedRow[R], sighting: Sighting) -> EncodedRow[R] | None:
         if sighting is Sighting.DUPLICATE:
             self.duplicates_dropped += 1
             return None
@@ -91,8 +95,6 @@ class Intake(Generic[R]):
                 "nothing was skipped, everything before it is published",
             )
             return None
-        if sighting is Sighting.NEXT:
-            return row
         if self._on_inversion == "late":
             self.late += 1
             return self._mark_late(row)

@@ -96,24 +96,29 @@ class HeaderFactory:
         The bound holds names, values and the lengths that frame them; raises UnicodeEncodeError
         or ReservedHeaderError.
         """
-        kind_key = (row.event_type, row.content_type, row.tags)
-        kind = self._kinds.get(kind_key) or self._kind(kind_key)
+        # Unpacked once: this runs for every event, and each attribute costs.
+        persistence_id, number, _, tags, timestamp_ms, event_type, content_type, metadata, _ = row
+        key, _, subject, partition_key = entity
+        kind = self._kinds.get((event_type, content_type, tags))
+        if kind is None:
+            kind = self._kind((event_type, content_type, tags))
+        type_header, rest, size = kind
         headers = [
             _SPEC_VERSION,
-            ("ce_id", f"{row.persistence_id}/{row.sequence_nr}"),
+            ("ce_id", f"{persistence_id}/{number}"),
             self._source,
-            kind.type,
-            entity.subject,
-            self._time(row.timestamp_ms),
-            ("ce_sequence", f"{row.sequence_nr:020d}"),
-            entity.partition_key,
-            *kind.rest,
+            type_header,
+            subject,
+            self._time(timestamp_ms),
+            ("ce_sequence", f"{number:020d}"),
+            partition_key,
         ]
-        size = kind.size + 3 * len(entity.key)
-        if row.metadata:
-            _require_foreign(row.metadata)
-            headers.extend(row.metadata)
-            size += _framed_size(row.metadata)
+        headers += rest
+        size += 3 * len(key)
+        if metadata:
+            _require_foreign(metadata)
+            headers += metadata
+            size += _framed_size(metadata)
         return headers, size
 
     def _kind(self, key: tuple[str | None, str | None, tuple[str, ...]]) -> _Kind:

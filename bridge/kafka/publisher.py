@@ -21,6 +21,8 @@ COMMIT_DEADLINE_S = 30.0
 """How long a commit of unknown outcome is repeated before the cursor topic is asked."""
 ABORT_TIMEOUT_S = 5.0
 _FULL_QUEUE_POLL_S = 0.05
+_NOW = 0
+"""A timestamp that the client replaces by its clock."""
 
 
 class KafkaPublisher:
@@ -99,16 +101,15 @@ class KafkaPublisher:
         After a failure it is not known whether the transaction was committed: the next producer
         learns it from the cursor topic.
         """
+        where = (self._cursor_topic, self._cursor_partition, self._cursor_key)
+        if failure := self.send([OutboundRecord(*where, cursor, _NOW, [])]):
+            return failure
         producer = self._live()
         try:
-            producer.produce(
-                self._cursor_topic, cursor, self._cursor_key, partition=self._cursor_partition
-            )
             if (left := producer.flush(FLUSH_TIMEOUT_S)) > 0:
                 return self._give_up(_stuck(f"{left} records were not delivered in time"))
-        except (KafkaException, BufferError) as e:
-            wrapped = e if isinstance(e, KafkaException) else KafkaException(str(e))
-            return self._give_up(failure_of(wrapped, "sending the cursor"))
+        except KafkaException as e:
+            return self._give_up(failure_of(e, "delivering records"))
         return self._commit(producer)
 
     def close(self) -> None:

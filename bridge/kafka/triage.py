@@ -1,8 +1,8 @@
 """What each Kafka error asks of the relay: one argued table, pure.
 
-librdkafka sorts its errors itself (fatal, retriable, "abort the transaction") by what a producer can
-do next. A relay can always do the same: end the producer's life and read the cursor. The table names
-the codes for which that is not enough.
+librdkafka sorts its errors itself (fatal, retriable, "abort the transaction") by what a producer
+can do next. A relay can always do the same: end the producer's life and read the cursor. The table
+names the codes for which that is not enough.
 """
 
 from bridge.core.effects import Verdict

@@ -16,7 +16,7 @@ from bridge.status import broker_checks
 from bridge.status.checked import Checked, checked_finding, guarded, trouble
 from bridge.status.configuration_checks import colliding
 from bridge.status.cursors import read_cursor
-from bridge.status.journal_status import BYPASSED_LIMIT, LAG_LIMIT, bypassed_problem
+from bridge.status.journal_status import BYPASSED_LIMIT, bypassed_problem, waiting_rows
 from bridge.status.topic_checks import check_cursor_topic, check_known_topics, check_tag_topic
 
 __all__ = ["check_servers"]
@@ -115,7 +115,7 @@ class _JournalTopics:
         found = self._topics.facts_and_settings(sorted(wanted))
         facts = {name: facts for name, (facts, _) in found.items()}
         yield from check_known_topics(self._about, stored, facts)
-        waiting = health.lag(cursor.position if cursor else None, LAG_LIMIT)
+        waiting = waiting_rows(self._config, self._name, health, cursor)
         for topic, settings in found.values():
             yield from check_tag_topic(self._about, topic, settings, waiting, self._now_ms)
 

@@ -20,10 +20,10 @@ from bridge.status.text import at_least
 
 __all__ = [
     "BYPASSED_LIMIT",
-    "LAG_LIMIT",
     "JournalStatus",
     "bypassed_problem",
     "collect_status",
+    "waiting_rows",
 ]
 
 LAG_LIMIT = 100_000
@@ -75,6 +75,16 @@ def collect_status(config: Config, journal: str) -> JournalStatus:
         BridgeError: the brokers cannot be asked.
     """
     return _Collector(config, journal).collect()
+
+
+def waiting_rows(
+    config: Config, journal: str, health: JournalHealth, cursor: Cursor | None
+) -> Lag | None:
+    """Committed rows that a relay has to publish; None before a start from now on."""
+    if cursor is not None:
+        return health.lag(cursor.position, LAG_LIMIT)
+    wants_all = config.journals[journal].start == "beginning"
+    return health.lag(None, LAG_LIMIT) if wants_all else None
 
 
 def bypassed_problem(journal: str, rows: int) -> tuple[str, str]:
@@ -138,18 +148,13 @@ class _Collector:
             problem = health.identity_problem(cursor.identity)
             seen.identity_ok = problem is None
             self._problems += [problem] if problem else []
-        seen.lag = self._lag(health, cursor)
+        if cursor is not None or not self._problems:
+            seen.lag = waiting_rows(self._config, self._journal, health, cursor)
         seen.blockers = health.blockers()
         installer = open_installer(self._config, self._journal)
         seen.bypassed = installer.bypassed(BYPASSED_LIMIT)
         if seen.bypassed:
             self._problems.append(bypassed_problem(self._journal, seen.bypassed)[0])
-
-    def _lag(self, health: JournalHealth, cursor: Cursor | None) -> Lag | None:
-        if cursor is not None:
-            return health.lag(cursor.position, LAG_LIMIT)
-        wants_all = self._config.journals[self._journal].start == "beginning"
-        return health.lag(None, LAG_LIMIT) if wants_all and not self._problems else None
 
 
 @dataclass

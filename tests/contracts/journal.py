@@ -1,5 +1,7 @@
 """What every journal adapter must do."""
 
+from collections.abc import Iterator
+
 import pytest
 
 from bridge.core.positions import HistoryPosition
@@ -10,14 +12,23 @@ from tests.contracts.journal_subject import WIDE, JournalSubject, Reading, keys
 
 __all__ = ["JournalContract"]
 
-UGLY_TAGS = ("User", "UserEmail", "%", "_", "a_b", "aXb", " Dont care ", "a/b", "заказы", ".", "..",
-             "\U0001f600", "line\n", "'quoted\"", "\\x", "NULL", "{}", "[1]", "e\u0301", "é")  # fmt: skip
+# fmt: off
+UGLY_TAGS = (
+    "User", "UserEmail", "%", "_", "a_b", "aXb", " Dont care ", "a/b", "заказы", ".", "..",
+    "line\n", "\U0001f600", "'quoted\"", "\\x", "NULL", "{}", "[1]", "e\u0301", "é",
+)
+# fmt: on
 NARROW = PageLimits(max_rows=3, max_bytes=8_388_608)
 EIGHT = [("p", nr) for nr in range(1, 9)]
 
 
 class JournalContract:
     """Subclasses give the fixture `subject`."""
+
+    @pytest.fixture(autouse=True)
+    def _adapters_are_closed(self, subject: JournalSubject) -> Iterator[None]:
+        yield
+        subject.close()
 
     @pytest.mark.parametrize("restart", [False, True])
     def test_commits_in_the_reverse_order_of_time_and_id_are_both_delivered(
@@ -140,7 +151,7 @@ class JournalContract:
             page = reading.page()
             for row in page.rows:
                 done += 1
-                again = Reading(subject, NARROW)
+                again = reading.twin()
                 again.keep(page.window.behind(row.place))
                 again.restart()
                 assert keys(again.poll()) == everything[done:]
@@ -166,7 +177,7 @@ class JournalContract:
         writing.append("gone", 1)
         writing.rollback()
         settled = reading.page(settle=True)
-        assert settled.rows == ()
+        assert list(settled.rows) == []
         assert settled.drained
         reading.restart()
         subject.commit(("p", 2))

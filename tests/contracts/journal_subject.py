@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from copy import copy
 from typing import ClassVar, Protocol
 
 from bridge.core.cursor import Cursor
@@ -58,9 +59,22 @@ class JournalSubject(ABC):
     comma_tags: ClassVar[bool] = True
     null_payload: ClassVar[bool] = True
 
-    @abstractmethod
+    def __init__(self) -> None:
+        self._adapters: list[Journal] = []
+
     def journal(self, limits: PageLimits = WIDE, start: str = "beginning") -> Journal:
         """A new adapter, not attached."""
+        self._adapters.append(self.make_journal(limits, start))
+        return self._adapters[-1]
+
+    def close(self) -> None:
+        """Close all adapters that were given out."""
+        for adapter in self._adapters:
+            adapter.close()
+
+    @abstractmethod
+    def make_journal(self, limits: PageLimits, start: str) -> Journal:
+        """Make an adapter."""
 
     @abstractmethod
     def begin(self) -> Writing:
@@ -125,6 +139,12 @@ class Reading:
         identity = self.journal.renew_witness(cursor.identity)
         fields = {name: getattr(cursor, name) for name in Cursor.__slots__}
         self._saved = encode_cursor(Cursor(**{**fields, "identity": identity}))
+
+    def twin(self) -> "Reading":
+        """Another reader with the same cursor, to be restarted first."""
+        other = copy(self)
+        other.journal = self._subject.journal(self._limits, self._start)
+        return other
 
     def restart(self) -> None:
         """A new process: a new adapter, and only what was persisted."""

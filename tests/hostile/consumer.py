@@ -58,6 +58,10 @@ class TopicReader:
                 return 0
             raise
 
+    def in_doubt(self) -> bool:
+        """True while a transaction is open in any of the topics."""
+        return not self._settled(self._partitions())
+
     def read(self) -> Iterator[Record]:
         """Every committed record from offset 0 to the end; nobody may write meanwhile.
 
@@ -95,6 +99,18 @@ class TopicReader:
         return high if stable == high else {}
 
     def _ends(self, partitions: Sequence[TopicPartition], isolation: IsolationLevel) -> Ends:
+        try:
+            return self._ask_for_ends(partitions, isolation)
+        except KafkaException as error:
+            if error.args[0].code() != KafkaError.FENCED_LEADER_EPOCH:
+                raise
+            # A broker came back: this client goes on with what it knew of it before.
+            self._admin = AdminClient({"bootstrap.servers": self._servers, "log_level": 0})
+            return self._ask_for_ends(partitions, isolation)
+
+    def _ask_for_ends(
+        self, partitions: Sequence[TopicPartition], isolation: IsolationLevel
+    ) -> Ends:
         latest = OffsetSpec.latest()
         futures = self._admin.list_offsets(
             {partition: latest for partition in partitions},  # noqa: C420 - for its type

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -25,8 +26,8 @@ StageFactory = Callable[..., Stage]
 def make_stage(tmp_path: Path, database_url: str, kafka: KafkaBroker, app: str) -> StageFactory:
     """Makes a stage with a configuration of the test's own, on the shared servers."""
 
-    def make(**options: object) -> Stage:
-        return Stage(tmp_path, database_url, kafka.bootstrap_servers, app, **options)  # type: ignore[arg-type]
+    def make(*, servers: str = kafka.bootstrap_servers, **options: Any) -> Stage:
+        return Stage(tmp_path, database_url, servers, app, **options)
 
     return make
 

@@ -4,6 +4,7 @@ import socket
 import struct
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import IntEnum
 from types import TracebackType
@@ -140,10 +141,8 @@ class _Link:
 
     def cut(self) -> None:
         for end in (self.client, self.broker):
-            try:
+            with suppress(OSError):  # it may be cut already
                 end.shutdown(socket.SHUT_RDWR)
-            except OSError:
-                pass  # it is cut already
             end.close()
 
 

@@ -1,6 +1,7 @@
 """One journal, its configuration, its topics: what every test of this folder plays on."""
 
 import json
+import threading
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import count
@@ -17,7 +18,7 @@ from tests.hostile.relays import Bridge, Relay, write_config
 from tests.hostile.targets import BRIDGE, Connection
 from tests.waiting import wait_until
 
-__all__ = ["TAG", "Stage", "event_ids", "rows"]
+__all__ = ["TAG", "Stage", "event_ids", "let_pass", "rows"]
 
 TAG = "orders"
 _ARRIVAL_LIMIT_S = 30.0
@@ -136,6 +137,11 @@ def rows(
 def event_ids(records: Iterable[Record]) -> list[EventId]:
     """The events of records, as their values tell."""
     return [EventId(*json.loads(record.value or b"")["id"]) for record in records]
+
+
+def let_pass(seconds: float) -> None:
+    """For faults that are made of time: a frozen server cannot be asked how far it is."""
+    threading.Event().wait(seconds)
 
 
 def _event(tags: tuple[str, ...], payload: bytes) -> Event:

@@ -28,6 +28,7 @@ _UNFLUSHED = {"synchronous_commit": "off", "wal_writer_delay": "10s"}
 def test_a_crash_of_the_database_loses_nothing_and_leaves_nothing_that_vanished(
     settings: Mapping[str, str],
     kills: int,
+    *,
     private_postgres: PostgresFactory,
     kafka: KafkaBroker,
     app: str,

@@ -9,7 +9,7 @@ from bridge.journals.base import PageLimits
 from bridge.journals.memory import MemoryJournal
 from bridge.journals.memory_database import MemoryDatabase, MemoryTransaction
 from tests.contracts.journal import JournalContract
-from tests.contracts.journal_subject import APP, NAME, WIDE, JournalSubject
+from tests.contracts.journal_subject import APP, NAME, JournalSubject
 
 
 class MemoryWriting:
@@ -45,10 +45,11 @@ class MemoryWriting:
 
 class MemorySubject(JournalSubject):
     def __init__(self) -> None:
+        super().__init__()
         self._database = MemoryDatabase()
         self._copy = ExitStack()
 
-    def journal(self, limits: PageLimits = WIDE, start: str = "beginning") -> MemoryJournal:
+    def make_journal(self, limits: PageLimits, start: str) -> MemoryJournal:
         return MemoryJournal(
             app=APP, name=NAME, database=self._database, limits=limits, start=start
         )

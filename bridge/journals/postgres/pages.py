@@ -119,7 +119,7 @@ class PageReader:
         return bool(self._buffer)
 
     def _open_cursor(self, query: Query) -> None:
-        # If publishing stands still, the server itself ends the transaction; the relay attaches anew.
+        # If publishing stands still the server ends the transaction, and the relay attaches anew.
         self._catch_up.execute(f"SET idle_in_transaction_session_timeout = '{IDLE_LIMIT_S}s'")
         self._catch_up.execute("BEGIN READ ONLY")
         self._cursor = ServerCursor(self._catch_up, "bridge_catch_up")

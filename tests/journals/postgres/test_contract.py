@@ -10,7 +10,7 @@ from bridge.journals.postgres.installer import PostgresInstaller
 from bridge.journals.postgres.journal import PostgresJournal
 from bridge.journals.postgres.table import JournalTable
 from tests.contracts.journal import JournalContract
-from tests.contracts.journal_subject import APP, NAME, WIDE, JournalSubject
+from tests.contracts.journal_subject import APP, NAME, JournalSubject
 from tests.journals.sql_writing import ACTOR_TS_TABLE, SqlWriting, actor_ts_values, bridge_values
 
 _INSERT = {
@@ -26,6 +26,7 @@ class PostgresSubject(JournalSubject):
     """A database with an empty installed journal."""
 
     def __init__(self, url: str, table: JournalTable) -> None:
+        super().__init__()
         self._url = url
         self._table = table
         self._copy: list[tuple[Any, ...]] = []
@@ -33,7 +34,7 @@ class PostgresSubject(JournalSubject):
             self._run(ACTOR_TS_TABLE)
         PostgresInstaller(APP, NAME, url, table).install(None)
 
-    def journal(self, limits: PageLimits = WIDE, start: str = "beginning") -> PostgresJournal:
+    def make_journal(self, limits: PageLimits, start: str) -> PostgresJournal:
         return PostgresJournal(
             app=APP, name=NAME, url=self._url, table=self._table, limits=limits, start=start
         )

@@ -8,7 +8,7 @@ from bridge.journals.base import PageLimits
 from bridge.journals.sqlite.installer import SqliteInstaller
 from bridge.journals.sqlite.journal import SqliteJournal
 from bridge.journals.sqlite.table import SqliteTable
-from tests.contracts.journal_subject import APP, NAME, WIDE, JournalSubject
+from tests.contracts.journal_subject import APP, NAME, JournalSubject
 from tests.journals.sql_writing import ACTOR_TS_TABLE, SqlWriting, actor_ts_values, bridge_values
 
 __all__ = ["ACTOR_TS", "BRIDGE", "SqliteSubject"]
@@ -30,6 +30,7 @@ class SqliteSubject(JournalSubject):
     concurrent = False
 
     def __init__(self, path: Path, table: SqliteTable, *, mode: str = "wal") -> None:
+        super().__init__()
         self.path = path
         self.table = table
         self.url = f"sqlite:///{path}"
@@ -54,7 +55,7 @@ class SqliteSubject(JournalSubject):
     def installer(self) -> SqliteInstaller:
         return SqliteInstaller(APP, NAME, self.url, self.table)
 
-    def journal(self, limits: PageLimits = WIDE, start: str = "beginning") -> SqliteJournal:
+    def make_journal(self, limits: PageLimits, start: str) -> SqliteJournal:
         return SqliteJournal(
             app=APP, name=NAME, url=self.url, table=self.table, limits=limits, start=start
         )

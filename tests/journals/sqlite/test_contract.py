@@ -19,7 +19,7 @@ class ActorTsSubject(SqliteSubject):
 class TestSqliteBridge(JournalContract):
     @pytest.fixture(params=["wal", "delete"])
     def subject(self, tmp_path: Path, request: pytest.FixtureRequest) -> SqliteSubject:
-        subject = BridgeSubject(tmp_path / "jour nal?#.db", BRIDGE, mode=request.param)
+        subject = BridgeSubject(tmp_path / "jour nal#%.db", BRIDGE, mode=request.param)
         subject.installer().install(None)
         return subject
 
