@@ -8,7 +8,7 @@ PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11; do \
   $$python -c 'import ensurepip, sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null \
   && echo $$python && break; done)
 
-.PHONY: setup packages lint test test-full
+.PHONY: setup packages quickstart lint test test-full benchmark
 
 setup: packages $(VENV)/.ready
 
@@ -31,6 +31,10 @@ $(VENV)/.ready: pyproject.toml
 	$(BIN)/python -m pip install -q -e '.[postgres]' --group dev
 	touch $@
 
+# The whole path once: a broker started here, a SQLite journal, every command.
+quickstart: setup
+	$(BIN)/python -m examples.quickstart
+
 lint: setup
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -41,3 +45,6 @@ test: lint
 
 test-full: lint
 	$(BIN)/pytest
+
+benchmark: setup
+	$(BIN)/python -m benchmarks

@@ -6,7 +6,6 @@ from contextlib import contextmanager
 import psycopg
 from psycopg import Connection
 from psycopg.rows import TupleRow
-from sqlalchemy.engine import make_url
 
 from bridge.errors import BridgeError, OperatorError, SetupError, UnavailableError
 from bridge.redact import redact
@@ -23,9 +22,9 @@ def connect(url: str, application_name: str) -> Connection[TupleRow]:
         url: SQLAlchemy or libpq form; a driver in the scheme is ignored.
     """
     with database_errors(f"connecting to {redact(url)}"):
-        conninfo = make_url(url).set(drivername="postgresql")
         conn = psycopg.connect(
-            conninfo.render_as_string(hide_password=False),
+            # The rest as it is: SQLAlchemy would undo the escape of a space, libpq refuses one.
+            f"postgresql://{url.partition('://')[2]}",
             autocommit=True,
             connect_timeout=CONNECT_TIMEOUT_S,
             application_name=application_name,
