@@ -2,8 +2,7 @@
 
 from collections.abc import Mapping
 
-from confluent_kafka import KafkaException
-from confluent_kafka.admin import (  # type: ignore[attr-defined]
+from confluent_kafka.admin import (
     AclBinding,
     AclBindingFilter,
     AclOperation,
@@ -47,29 +46,39 @@ class Administrator:
         self._admin.incremental_alter_configs([resource])[resource].result(_TIMEOUT_S)
 
     def withdraw_writing(self, topic: str) -> None:
-        """Nobody may write to the topic any more."""
-        self._admin.create_acls([_denial(topic)])[_denial(topic)].result(_TIMEOUT_S)
+        """Nobody may write to the topic any more; all else stays allowed."""
+        for future in self._admin.create_acls(_rights(topic)).values():
+            future.result(_TIMEOUT_S)
 
     def give_writing_back(self, topic: str) -> None:
         """End a withdrawal."""
-        where = _denial(topic)
-        try:
-            futures = self._admin.delete_acls([_filter_of(where)])
-            for future in futures.values():
-                future.result(_TIMEOUT_S)
-        except KafkaException as error:
-            raise AssertionError(f"the right to write to {topic} was not given back") from error
+        filters = [_filter(right) for right in _rights(topic)]
+        for future in self._admin.delete_acls(filters).values():
+            future.result(_TIMEOUT_S)
 
 
-def _denial(topic: str) -> AclBinding:
+def _rights(topic: str) -> list[AclBinding]:
+    """With any list at all, what no list allows is denied."""
+    return [
+        _right(topic, AclOperation.ALL, AclPermissionType.ALLOW),
+        _right(topic, AclOperation.WRITE, AclPermissionType.DENY),
+    ]
+
+
+def _right(topic: str, operation: AclOperation, permission: AclPermissionType) -> AclBinding:
+    literal = ResourcePatternType.LITERAL
     return AclBinding(
-        ResourceType.TOPIC, topic, ResourcePatternType.LITERAL,
-        "User:ANONYMOUS", "*", AclOperation.WRITE, AclPermissionType.DENY,
-    )  # fmt: skip
+        ResourceType.TOPIC, topic, literal, "User:ANONYMOUS", "*", operation, permission
+    )
 
 
-def _filter_of(binding: AclBinding) -> AclBindingFilter:
+def _filter(right: AclBinding) -> AclBindingFilter:
     return AclBindingFilter(
-        binding.restype, binding.name, binding.resource_pattern_type,
-        binding.principal, binding.host, binding.operation, binding.permission_type,
-    )  # fmt: skip
+        right.restype,
+        right.name,
+        right.resource_pattern_type,
+        right.principal,
+        right.host,
+        right.operation,
+        right.permission_type,
+    )

@@ -46,12 +46,18 @@ def test_a_relay_told_to_stop_ends_cleanly_at_any_moment(stage: Stage, stops: in
     rng = random.Random(stops)
     for _ in range(stops):
         with stage.relay() as relay:
-            moment_s = time.monotonic() + rng.uniform(0.5, 2.5)
+            attached = relay.printed().count("attached")
+            wait_until(_attached_again(relay, attached), 30, "the relay is at work")
+            moment_s = time.monotonic() + rng.uniform(0, 0.6)
             wait_until(lambda at=moment_s: time.monotonic() >= at)  # type: ignore[misc]
             assert relay.terminate(10) == 0, relay.printed()
     stage.bridge.run("relay", "--until-caught-up")
     assert len(stage.records()) == _BACKLOG
     stage.judge()
+
+
+def _attached_again(relay: Relay, before: int) -> Callable[[], bool]:
+    return lambda: relay.printed().count("attached") > before
 
 
 def test_large_events_are_relayed_in_little_memory(

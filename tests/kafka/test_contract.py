@@ -3,6 +3,7 @@
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import cast
 
 import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
@@ -101,10 +102,8 @@ def _drain(consumer: Consumer, topic: str, number: int) -> Iterator[Seen]:
         assert message is not None
         if message.error() is not None:
             return
-        headers = tuple(
-            (name, value.decode() if isinstance(value, bytes) else str(value))
-            for name, value in message.headers() or []
-        )
+        found = cast("list[tuple[str, bytes]]", message.headers() or [])
+        headers = tuple((name, value.decode()) for name, value in found)
         key, value = message.key(), message.value()
         assert not isinstance(key, str)
         assert not isinstance(value, str)

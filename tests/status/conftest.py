@@ -1,5 +1,7 @@
 """A shop on the shared servers."""
 
+import logging
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -15,11 +17,17 @@ def bare_shop(
     database_url: str,
     kafka: KafkaBroker,
     capsys: pytest.CaptureFixture[str],
-) -> Shop:
-    """Configured, nothing installed."""
+) -> Iterator[Shop]:
+    """Configured, nothing installed. Its commands set up logging, which ends with the test."""
     shop = Shop(tmp_path, app, database_url, kafka.bootstrap_servers, capsys)
     shop.configure()
-    return shop
+    root = logging.getLogger()
+    handlers, level = root.handlers[:], root.level
+    yield shop
+    root.handlers[:] = handlers
+    root.setLevel(level)
+    logging.getLogger("bridge").setLevel(logging.NOTSET)
+    logging.captureWarnings(False)
 
 
 @pytest.fixture
