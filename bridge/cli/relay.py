@@ -1,6 +1,7 @@
 """``bridge relay``."""
 
 import signal
+from collections.abc import Callable
 from types import FrameType
 
 import click
@@ -21,15 +22,32 @@ __all__ = ["relay"]
 @pass_state
 def relay(state: State, journal: str | None, until_caught_up: bool) -> None:
     """Publish a journal's events until stopped by SIGTERM or SIGINT."""
+    stop = _Stop()
+    for number in (signal.SIGTERM, signal.SIGINT):  # before anything that takes time
+        signal.signal(number, stop)
     from bridge.relay.assemble import assemble_relay  # noqa: PLC0415 - slow
     from bridge.relay.process import tune_collector  # noqa: PLC0415
 
     driver = assemble_relay(state.config, state.journal(journal), until_caught_up=until_caught_up)
-
-    def stop(_signal: int, _frame: FrameType | None) -> None:
-        driver.stop()
-
-    signal.signal(signal.SIGTERM, stop)
-    signal.signal(signal.SIGINT, stop)
+    stop.pass_to(driver.stop)
     tune_collector()
     driver.run()
+
+
+class _Stop:
+    """The request to end, which may come before there is anything to be ended."""
+
+    def __init__(self) -> None:
+        self._asked = False
+        self._then: Callable[[], None] | None = None
+
+    def __call__(self, _signal: int, _frame: FrameType | None) -> None:
+        self._asked = True
+        if self._then is not None:
+            self._then()
+
+    def pass_to(self, then: Callable[[], None]) -> None:
+        """Call `then` at the request, or now if it was made already."""
+        self._then = then
+        if self._asked:
+            then()

@@ -3,6 +3,7 @@
 import time
 import warnings
 from collections.abc import Iterable
+from contextlib import suppress
 
 from confluent_kafka import KafkaException, Producer
 
@@ -118,9 +119,9 @@ class KafkaPublisher:
         producer, self._producer = self._producer, None
         if producer is not None:
             producer.purge()
-            with warnings.catch_warnings():
-                # close() aborts and warns where that fails; a fenced producer has nothing to abort,
-                # and what a broken one leaves open, the next producer's init ends.
+            with warnings.catch_warnings(), suppress(KafkaException):
+                # close() aborts, and warns or raises where that fails: a fenced producer has
+                # nothing to abort, and what a broken one leaves open, the next one's init ends.
                 warnings.simplefilter("ignore", RuntimeWarning)
                 producer.close()
 

@@ -75,6 +75,7 @@ class KafkaTopics:
 
     def __init__(self, settings: KafkaSettings, defaults: TopicDefaults) -> None:
         self._admin = AdminClient(settings.client())
+        self._servers = settings.bootstrap_servers
         self._defaults = defaults
 
     def ensure(self, names: Iterable[str]) -> dict[str, TopicFacts]:
@@ -179,7 +180,7 @@ class KafkaTopics:
                 found[name] = future.result(RESULT_TIMEOUT_S)
             except KafkaException as e:
                 if e.args[0].code() != KafkaError.UNKNOWN_TOPIC_OR_PART:
-                    raise error_of(e, f"describing topic {name}") from e
+                    raise error_of(e, f"asking {self._servers} for topic {name}") from e
         return found
 
     def _await(self, names: list[str]) -> None:

@@ -5,6 +5,7 @@ import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
+from typing import cast
 
 import pytest
 from confluent_kafka import Consumer, TopicPartition
@@ -34,7 +35,8 @@ def _read(servers: str, topic: str) -> list[str]:
     for number in range(3):
         consumer.assign([TopicPartition(topic, number, 0)])
         while (message := consumer.poll(10)) is not None and message.error() is None:
-            ids.append(dict(message.headers() or [])["ce_id"].decode())  # type: ignore[arg-type]
+            headers = dict(cast("list[tuple[str, bytes]]", message.headers()))
+            ids.append(headers["ce_id"].decode())
     consumer.close()
     return ids
 
