@@ -58,11 +58,11 @@ class KafkaPublisher:
         """Make a producer and fence every earlier one with this transactional id."""
         self.close()
         try:
-            producer = Producer(self._settings.producer(self._id, batch_bytes))
-            producer.init_transactions(INIT_TIMEOUT_S)
+            self._producer = Producer(self._settings.producer(self._id, batch_bytes))
+            self._producer.init_transactions(INIT_TIMEOUT_S)
         except KafkaException as e:
+            self.close()
             return failure_of(e, f"opening the producer {self._id}")
-        self._producer = producer
         return None
 
     def begin(self) -> Failed | None:

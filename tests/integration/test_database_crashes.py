@@ -24,7 +24,6 @@ _UNFLUSHED = {"synchronous_commit": "off", "wal_writer_delay": "10s"}
         pytest.param(_UNFLUSHED, 12, id="unflushed-many", marks=pytest.mark.slow),
     ],
 )
-@pytest.mark.timeout(400)
 def test_a_crash_of_the_database_loses_nothing_and_leaves_nothing_that_vanished(
     settings: Mapping[str, str],
     kills: int,
