@@ -107,6 +107,8 @@ class RelayMachine(Generic[R]):
         self._drained = False
         self._reopen = False
         self._claimed = False
+        self._owned = False
+        self._suspect: BridgeError | None = None
         self._end: BridgeError | None = None
         self._failures = 0
         self._empty_polls = 0
@@ -252,9 +254,13 @@ class RelayMachine(Generic[R]):
                 raise IllegalOutcomeError(f"{outcome} is no outcome of {effect}")
 
     def _recalled(self, outcome: CursorRead) -> None:
-        self.cursor = outcome.cursor
-        if outcome.cursor is not None and not self._claimed:
-            self._known_owners = (self._settings.owner, outcome.cursor.owner)
+        found = outcome.cursor
+        if found is not None and self._owned and found.owner not in self._known_owners:
+            self._give_way(found.owner)  # it took over while this relay was cut off
+            return
+        self.cursor = found
+        if found is not None and not self._owned:
+            self._known_owners = (self._settings.owner, found.owner)
         self._topics = {t.name: t for t in outcome.cursor.topics} if outcome.cursor else {}
         self._claimed = False
         self.phase = Phase.ATTACHING
@@ -327,20 +333,26 @@ class RelayMachine(Generic[R]):
         if self._claimed:  # a claim always succeeds where only a tag topic refuses
             self._failures = 0
         self._deadline_ms = None
-        self._claimed = True
+        self._claimed = self._owned = True
         self._known_owners = (self._settings.owner,)
         self.phase = Phase.RUNNING
 
     def _superseded(self, outcome: Superseded, now_ms: float) -> None:
         if outcome.by is not None:
-            self._end = FencedError(
-                f"journal {self._settings.journal}: relay {outcome.by} has taken over",
-                "one relay per journal and shard: leave this one stopped",
-            )
-            self.phase = Phase.STOPPED
+            self._give_way(outcome.by)
+            return
+        if self._suspect is not None:
+            self._end, self.phase = self._suspect, Phase.STOPPED
             return
         self._pause(now_ms)  # a broker-side time-out fences too; alone, the relay goes on
         self._start_over(Phase.OPENING)
+
+    def _give_way(self, rival: str) -> None:
+        self._end = FencedError(
+            f"journal {self._settings.journal}: relay {rival} has taken over",
+            "one relay per journal and shard: leave this one stopped",
+        )
+        self.phase = Phase.STOPPED
 
     # --- failures --------------------------------------------------------------------------
 
@@ -348,6 +360,11 @@ class RelayMachine(Generic[R]):
         self.stats.failures += 1
         self.stats.last_error = outcome.error
         late = self._deadline_ms is not None and now_ms >= self._deadline_ms
+        if isinstance(effect, AttachJournal) and outcome.verdict is Verdict.STOP and self._owned:
+            # A successor that has renewed the witness looks like a restored database.
+            self._suspect = outcome.error
+            self._start_over(Phase.JUDGING)
+            return
         if outcome.verdict is Verdict.STOP or (late and outcome.verdict is not Verdict.FENCED):
             error = outcome.error
             if isinstance(effect, CheckTopics) and isinstance(error, OperatorError):

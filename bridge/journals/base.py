@@ -47,6 +47,9 @@ class Journal(Protocol):
     def renew_witness(self, committed: JournalIdentity) -> JournalIdentity:
         """Write a fresh witness, durably, beside the one that a committed cursor names."""
 
+    def interrupt(self) -> None:
+        """Make a call that another thread is in fail soon; for stopping in bounded time."""
+
     def close(self) -> None:
         """Release connections; the journal may be attached again."""
 

@@ -81,6 +81,9 @@ class MemoryJournal:
         self._require_attached()
         return self._write_witness(committed.witness)
 
+    def interrupt(self) -> None:
+        """See :meth:`bridge.journals.base.Journal.interrupt`; nothing here takes time."""
+
     def close(self) -> None:
         """See :meth:`bridge.journals.base.Journal.close`."""
         self._life = None

@@ -1,11 +1,12 @@
 """What all adapters share about telling a journal's database from an old copy of it."""
 
 import secrets
+from collections.abc import Mapping
 
 from bridge.core.cursor import JournalIdentity
-from bridge.errors import OperatorError
+from bridge.errors import OperatorError, UnavailableError
 
-__all__ = ["mismatch", "new_token", "require_same"]
+__all__ = ["kept_witness", "mismatch", "new_token", "require_same"]
 
 
 def new_token() -> str:
@@ -37,6 +38,27 @@ def require_same(
             "the witness that the cursor names is missing in bridge_state: the database was "
             "restored from a state before the cursor",
         )
+
+
+def kept_witness(identity: JournalIdentity, present: Mapping[str, str]) -> str | None:
+    """The witness that must stay valid beside a fresh one.
+
+    Args:
+        identity: as the last committed cursor names it; without a witness before the first cursor.
+        present: key → witness, as in the database now.
+
+    Raises:
+        UnavailableError: another relay has renewed the witness twice since: this one is late, and
+            must not overwrite what its successor's cursor names.
+    """
+    if identity.witness is None:
+        return present.get("witness")
+    if identity.witness not in present.values():
+        raise UnavailableError(
+            "the witness in bridge_state was replaced by another relay",
+            "only one relay may run for a journal",
+        )
+    return identity.witness
 
 
 def mismatch(relay: tuple[str, str], why: str) -> OperatorError:

@@ -56,7 +56,7 @@ class KafkaCursorStore:
         self._wait_s = wait_s
 
     def latest(self) -> Cursor | None:
-        """The last committed cursor; None only if the partition never held a record.
+        """The last committed cursor; None only if none was ever committed.
 
         Raises as `latest_record` does.
         """
@@ -90,6 +90,10 @@ class KafkaCursorStore:
                     offset, timestamp_ms, value = last[0]
                     return CommittedCursor(decode_cursor(value), offset, timestamp_ms)
                 if start == begin:
+                    if begin == 0:
+                        # Nothing was ever committed: the last record of a key outlives
+                        # compaction, so only the aborted first claim of a relay is here.
+                        return None
                     raise self._lost(end)
                 reach *= 8
         finally:

@@ -100,11 +100,11 @@ class MemoryCursorStore:
         self._where = (topic, partition)
 
     def latest(self) -> Cursor | None:
-        """The last committed cursor; None only if the partition never held a record.
+        """The last committed cursor; None only if none was ever committed.
 
         Raises:
             UnavailableError: the broker cannot be asked, or an open transaction hides the end.
-            OperatorError: there were records, but no cursor is left, or it cannot be read.
+            OperatorError: it cannot be read.
         """
         try:
             end, stable = self._broker.end(*self._where), self._broker.stable(*self._where)
@@ -119,12 +119,7 @@ class MemoryCursorStore:
                 f"{self._where}: an open transaction hides what is behind offset {stable}",
                 "it ends by its time-out or an abort",
             )
-        if not values:
-            raise OperatorError(
-                f"{self._where} ends at offset {end} but holds no cursor: the cursor is lost",
-                "restore the topic, or begin anew with all topics deleted",
-            )
-        return decode_cursor(values[-1])
+        return decode_cursor(values[-1]) if values else None
 
 
 class MemoryTopics:

@@ -1,5 +1,6 @@
 """Transactional publisher: records and the cursor behind them in one Kafka transaction."""
 
+import threading
 import time
 import warnings
 from collections.abc import Iterable
@@ -19,9 +20,10 @@ INIT_TIMEOUT_S = 10.0
 FLUSH_TIMEOUT_S = 12.0
 """Below the broker's transaction time-out: what is not out by then would be aborted anyway."""
 COMMIT_TRY_S = 5.0
-COMMIT_DEADLINE_S = 30.0
+COMMIT_DEADLINE_S = 20.0
 """How long a commit of unknown outcome is repeated before the cursor topic is asked."""
-ABORT_TIMEOUT_S = 5.0
+ABORT_TIMEOUT_S = 3.0
+CLOSE_LIMIT_S = 2.0
 _FULL_QUEUE_POLL_S = 0.05
 _NOW = 0
 """A timestamp that the client replaces by its clock."""
@@ -119,11 +121,12 @@ class KafkaPublisher:
         producer, self._producer = self._producer, None
         if producer is not None:
             producer.purge()
-            with warnings.catch_warnings(), suppress(KafkaException):
-                # close() aborts, and warns or raises where that fails: a fenced producer has
-                # nothing to abort, and what a broken one leaves open, the next one's init ends.
-                warnings.simplefilter("ignore", RuntimeWarning)
-                producer.close()
+            # The client's close() aborts and flushes without a limit: with the brokers away it
+            # would keep the relay from ever stopping or trying again. What it leaves open, the
+            # next producer's init ends; a late abort of its own is fenced by then.
+            closing = threading.Thread(target=_close, args=(producer,), daemon=True)
+            closing.start()
+            closing.join(CLOSE_LIMIT_S)
 
     def _commit(self, producer: Producer) -> Failed | None:
         deadline = time.monotonic() + COMMIT_DEADLINE_S
@@ -158,6 +161,13 @@ class KafkaPublisher:
         if self._producer is None:
             raise RuntimeError("the publisher is not open")
         return self._producer
+
+
+def _close(producer: Producer) -> None:
+    with warnings.catch_warnings(), suppress(KafkaException):
+        # It warns or raises where there is nothing to abort: a fenced producer.
+        warnings.simplefilter("ignore", RuntimeWarning)
+        producer.close()
 
 
 def _stuck(what: str) -> Failed:

@@ -16,7 +16,7 @@ METADATA_PROPAGATION_MS = 5_000
 BATCH_SHARE = 0.8
 """Share of ``max.message.bytes`` that a batch may fill: framing and headers need the rest."""
 
-_QUEUE_KBYTES = 32_768
+_QUEUE_KBYTES = 2_000_000
 _HUGE = 1_000_000_000
 
 
@@ -47,7 +47,7 @@ class KafkaSettings:
     def producer(self, transactional_id: str, batch_bytes: int) -> dict[str, Any]:
         """Properties of a transactional producer whose batches stay below `batch_bytes`."""
         return {
-            # Bounds the memory of a backlog; produce() waits when it is full.
+            # A transaction is bounded before; a queue smaller than one record would never take it.
             "queue.buffering.max.kbytes": _QUEUE_KBYTES,
             **self.client(),
             "transactional.id": transactional_id,

@@ -168,6 +168,7 @@ class KafkaTopics:
             raise error_of(e, doing) from e
 
     def _describe(self, names: Iterable[str]) -> dict[str, TopicDescription]:
+        self._admin.poll(0)  # hands over the client's log lines, which would pile up
         names = list(names)
         if not names:
             return {}

@@ -15,6 +15,7 @@ _FENCED = frozenset(
         # Another producer with our transactional id, or the coordinator's time-out of our own
         # transaction: both raise the epoch, only the cursor topic tells which it was.
         "_FENCED",
+        "_FATAL",  # what a producer says after it was fenced
         "PRODUCER_FENCED",
         "INVALID_PRODUCER_EPOCH",
     }

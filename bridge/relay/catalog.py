@@ -63,6 +63,10 @@ class TopicCatalog:
                 refused[name] = f"topic {name} cannot be made: {e.what}"
         return {**self._facts, **refused} if refused else self._facts
 
+    def forget(self) -> None:
+        """Learn all facts anew: a topic may have vanished before a cursor ever named it."""
+        self._facts.clear()
+
     def identities(self, names: Iterable[str]) -> list[TopicIdentity]:
         """Identities of known topics."""
         found = (self._facts.get(name) for name in names)

@@ -1,7 +1,7 @@
 """Effect → adapter → outcome: the loop around the machine."""
 
+from collections import deque
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
 from queue import Empty, SimpleQueue
 
 import structlog
@@ -13,20 +13,29 @@ from bridge.core.effects import (
     Effect,
     Failed,
     Outcome,
+    Published,
     ReadPage,
     RenewWitness,
     Stop,
+    Verdict,
     WaitUntil,
 )
 from bridge.core.relay_machine import RelayMachine
 from bridge.envelope.records import OutboundRecord
 from bridge.relay.lanes import JournalLane, PublisherLane
+from bridge.relay.worker import LaneWorker
 
 __all__ = ["RelayDriver"]
 
 _log = structlog.get_logger("bridge.relay")
 
+FENCED_ALARM = 3
+"""Fencings within a minute that are worth an alarm: two relays are probably at it."""
+
+MINUTE_MS = 60_000
+
 JournalEffect = AttachJournal | CheckTopics | ReadPage | RenewWitness
+Worker = LaneWorker[JournalEffect, Outcome[OutboundRecord]]
 Message = tuple[JournalEffect, Outcome[OutboundRecord] | BaseException] | None
 
 
@@ -50,6 +59,8 @@ class RelayDriver:
         self._clock_ms = clock_ms
         self._inbox: SimpleQueue[Message] = SimpleQueue()
         self._stopping = False
+        self._reported = (0, 0)
+        self._fenced_ms: deque[float] = deque(maxlen=FENCED_ALARM)
 
     def stop(self) -> None:
         """Ask for a clean end; safe in a signal handler and from any thread."""
@@ -62,16 +73,16 @@ class RelayDriver:
         Raises:
             BridgeError: why it cannot go on.
         """
-        executor = ThreadPoolExecutor(1, "bridge-journal")
+        worker = LaneWorker(self._journal.perform, self._deliver, self._journal.interrupt)
         try:
-            self._loop(executor)
+            self._loop(worker)
         finally:
             # The producer first: it holds the open transaction that readers may be waiting for.
             self._publisher.publisher.close()
-            executor.shutdown(wait=True, cancel_futures=True)
-            self._journal.close()
+            if worker.end():
+                self._journal.close()
 
-    def _loop(self, executor: ThreadPoolExecutor) -> None:
+    def _loop(self, worker: Worker) -> None:
         while True:
             self._take_outcomes(wait_ms=0)
             if self._stopping:
@@ -85,16 +96,14 @@ class RelayDriver:
                 case WaitUntil():
                     self._take_outcomes(wait_ms=effect.at_ms - self._clock_ms())
                 case AttachJournal() | CheckTopics() | ReadPage() | RenewWitness():
-                    self._begin(executor, effect)
+                    worker.submit(effect)
                 case _:
                     self._receive(effect, self._publisher.perform(effect))
 
-    def _begin(self, executor: ThreadPoolExecutor, effect: JournalEffect) -> None:
-        def deliver(future: "Future[Outcome[OutboundRecord]]") -> None:
-            if not future.cancelled():
-                self._inbox.put((effect, future.exception() or future.result()))
-
-        executor.submit(self._journal.perform, effect).add_done_callback(deliver)
+    def _deliver(
+        self, effect: JournalEffect, outcome: Outcome[OutboundRecord] | BaseException
+    ) -> None:
+        self._inbox.put((effect, outcome))
 
     def _take_outcomes(self, wait_ms: float) -> None:
         """Hand waiting outcomes to the machine; the first may take `wait_ms` to come."""
@@ -119,7 +128,24 @@ class RelayDriver:
                     "failed", during=type(effect).__name__, verdict=outcome.verdict.name,
                     error=outcome.error.what,
                 )  # fmt: skip
+                self._alarm_if_fenced_often(outcome)
             case Attached():
                 _log.info("attached", position=str(outcome.position))
+            case Published():
+                self._report_dropped()
             case _:
                 pass
+
+    def _report_dropped(self) -> None:
+        dropped, late = self._machine.intake.duplicates_dropped, self._machine.intake.late
+        if (dropped, late) != self._reported:
+            _log.warning("rows_out_of_the_ordinary", duplicates_dropped=dropped, late=late)
+            self._reported = (dropped, late)
+
+    def _alarm_if_fenced_often(self, failure: Failed) -> None:
+        if failure.verdict is not Verdict.FENCED:
+            return
+        now_ms = self._clock_ms()
+        self._fenced_ms.append(now_ms)
+        if len(self._fenced_ms) == FENCED_ALARM and now_ms - self._fenced_ms[0] <= MINUTE_MS:
+            _log.error("fenced_repeatedly", times=FENCED_ALARM, within_s=MINUTE_MS // 1000)

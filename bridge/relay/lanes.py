@@ -97,6 +97,7 @@ class JournalLane:
         try:
             match effect:
                 case AttachJournal():
+                    self._catalog.forget()
                     return self._journal.attach(effect.cursor)
                 case CheckTopics():
                     self._catalog.check(effect.stored, fresh=effect.fresh)
@@ -107,6 +108,10 @@ class JournalLane:
                     return WitnessRenewed(self._journal.renew_witness(effect.committed))
         except BridgeError as e:
             return _failed(e)
+
+    def interrupt(self) -> None:
+        """Make the effect that is being performed fail soon."""
+        self._journal.interrupt()
 
     def close(self) -> None:
         """Release the journal."""

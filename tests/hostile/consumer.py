@@ -12,14 +12,14 @@ from confluent_kafka import (
     Message,
     TopicPartition,
 )
-from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-defined]
+from confluent_kafka.admin import AdminClient, OffsetSpec
 
 from tests.hostile.events import Record
 from tests.waiting import wait_until
 
 __all__ = ["TopicReader"]
 
-_TIMEOUT_S = 30.0
+_TIMEOUT_S = 90.0
 _PAGE = 5000
 _LINGER_S = 0.1
 """`consume` waits so long for a page to become full."""

@@ -144,6 +144,12 @@ class ForeignStage:
         """Run a relay until all that is committed now is published."""
         self.bridge.run("relay", "--until-caught-up")
 
+    def attached_at(self) -> list[str]:
+        """Where each relay began that `relay` has started so far."""
+        lines = (line for line in self.bridge.log.read_text().splitlines() if line[:1] == "{")
+        entries = [json.loads(line) for line in lines]
+        return [str(entry["position"]) for entry in entries if entry.get("event") == "attached"]
+
     def published(self, tag: str) -> int:
         """Length of a tag's topic, markers and uncommitted records included."""
         return self.reader.log_length(self.topic(tag), 1)

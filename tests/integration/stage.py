@@ -97,6 +97,19 @@ class Stage:
 
         wait_until(lambda: not missing(), timeout_s, f"all of {len(wanted)} events arrive")
 
+    def wait_for_traffic(self, relay: Relay, number: int = 30) -> None:
+        """Return while the relay, which must live, is in the middle of commits.
+
+        To read records is no way to see it: that waits until nobody writes.
+        """
+        enough = self.reader.log_length(self.topic(), 1) + number
+
+        def grown() -> bool:
+            relay.check_alive()
+            return self.reader.log_length(self.topic(), 1) >= enough
+
+        wait_until(grown, 60, f"{number} more records")
+
     def judge(
         self,
         written: Sequence[Event] | None = None,

@@ -16,17 +16,6 @@ from tests.waiting import wait_until
 _TRANSACTION_TIMEOUT_S = 15
 
 
-def _wait_for_traffic(stage: Stage, relay: Relay, number: int = 30) -> None:
-    """Return in the middle of commits."""
-    start = stage.reader.log_length(stage.topic(), 1)
-
-    def grown() -> bool:
-        relay.check_alive()
-        return stage.reader.log_length(stage.topic(), 1) >= start + number
-
-    wait_until(grown, 60, "the relay publishes")
-
-
 def _expect_all(stage: Stage, relay: Relay, timeout_s: float = 60) -> None:
     """The same relay goes on by itself until everything is published, once."""
     stage.wait_for(stage.stored(), timeout_s)
@@ -34,16 +23,22 @@ def _expect_all(stage: Stage, relay: Relay, timeout_s: float = 60) -> None:
     stage.judge()
 
 
+@pytest.mark.parametrize(
+    "away_s",
+    [0, pytest.param(_TRANSACTION_TIMEOUT_S, marks=pytest.mark.slow)],
+    ids=["back-at-once", "away-for-the-transaction-timeout"],
+)
 def test_a_killed_broker_loses_and_doubles_nothing(
-    fragile_stage: Stage, fragile_kafka: KafkaBroker
+    away_s: float, fragile_stage: Stage, fragile_kafka: KafkaBroker
 ) -> None:
     with fragile_stage.relay() as relay:
         with Load(fragile_stage.url):
             for _ in range(2):
-                _wait_for_traffic(fragile_stage, relay)
+                fragile_stage.wait_for_traffic(relay)
                 fragile_kafka.kill()
+                let_pass(away_s)
                 fragile_kafka.start()
-            _wait_for_traffic(fragile_stage, relay)
+            fragile_stage.wait_for_traffic(relay)
         _expect_all(fragile_stage, relay)
 
 
@@ -57,12 +52,12 @@ def test_a_frozen_broker_loses_and_doubles_nothing(
 ) -> None:
     with fragile_stage.relay() as relay:
         with Load(fragile_stage.url, threads=2) as load:
-            _wait_for_traffic(fragile_stage, relay)
+            fragile_stage.wait_for_traffic(relay)
             fragile_kafka.pause()
             let_pass(pause_s)
             fragile_kafka.resume()
             assert load.committed
-            _wait_for_traffic(fragile_stage, relay)
+            fragile_stage.wait_for_traffic(relay)
         _expect_all(fragile_stage, relay)
 
 
@@ -70,7 +65,7 @@ def test_a_transaction_that_the_broker_gave_up_is_done_again(fragile_stage: Stag
     """A relay frozen inside a transaction comes back after the broker has aborted it."""
     with fragile_stage.relay() as relay:
         with Load(fragile_stage.url, threads=2):
-            _wait_for_traffic(fragile_stage, relay)
+            fragile_stage.wait_for_traffic(relay)
             wait_until(
                 lambda: _freeze_inside_a_transaction(fragile_stage, relay), 60, "a transaction"
             )
@@ -101,14 +96,14 @@ def test_answers_lost_after_the_broker_acted_lose_and_double_nothing(
             proxy.lose_answers(api, losses)  # it is asked for at the start only
         with stage.relay() as relay:
             with Load(stage.url):
-                _wait_for_traffic(stage, relay)
+                stage.wait_for_traffic(relay)
                 rng = random.Random(api.name)
                 while proxy.lost[api] < losses:
-                    _wait_for_traffic(stage, relay, rng.randint(1, 20))
+                    stage.wait_for_traffic(relay, rng.randint(1, 20))
                     before = proxy.lost[api]
                     proxy.lose_answers(api, 1)
                     wait_until(_grows(proxy, api, before), 30, "a lost answer")
-                _wait_for_traffic(stage, relay)
+                stage.wait_for_traffic(relay)
             _expect_all(stage, relay)
 
 
@@ -126,7 +121,7 @@ def test_a_small_client_queue_waits_for_a_frozen_broker(
     )
     with stage.relay() as relay:
         stage.append(rows("first", 1))
-        _wait_for_traffic(stage, relay, 1)
+        stage.wait_for_traffic(relay, 1)
         fragile_kafka.pause()
         stage.append([e for n in range(40) for e in rows(f"e-{n}", 100)])
         let_pass(10)

@@ -49,8 +49,7 @@ def test_a_crash_of_the_database_loses_nothing_and_leaves_nothing_that_vanished(
 def _crash(server: PostgresServer, stage: Stage, load: Load, relay: Relay) -> None:
     """With transactions just before that raise the snapshot's end and leave no trace."""
     _wait_for_more(load, relay)
-    seen = len(stage.records())
-    wait_until(lambda: len(stage.records()) > seen, 20, "the relay publishes")
+    stage.wait_for_traffic(relay)
     with stage.connect() as connection:
         for _ in range(20):
             connection.execute("SELECT pg_current_xact_id()")

@@ -17,23 +17,13 @@ _BACKLOG = 5000
 _UNAVAILABLE = 4
 
 
-def _grown(stage: Stage, relay: Relay, number: int) -> Callable[[], bool]:
-    start = stage.reader.log_length(stage.topic(), 1)
-
-    def reached() -> bool:
-        relay.check_alive()
-        return stage.reader.log_length(stage.topic(), 1) >= start + number
-
-    return reached
-
-
 def test_consumers_catch_up_at_once_after_each_kill_inside_a_transaction(stage: Stage) -> None:
     """The next relay ends its predecessor's transaction; nobody waits for a time-out."""
     for life in range(10):
         batch = [e for n in range(20) for e in rows(f"e-{n}", 40, start=life * 40 + 1)]
         stage.append(batch)
         with stage.relay() as relay:
-            wait_until(_grown(stage, relay, 1), 30, "records")
+            stage.wait_for_traffic(relay, 1)
             relay.kill()
         with stage.relay():
             stage.wait_for(batch, 10)
@@ -68,7 +58,7 @@ def test_large_events_are_relayed_in_little_memory(
     for first in range(0, len(written), 100):
         stage.append(written[first : first + 100])
     with stage.relay() as relay:
-        wait_until(_grown(stage, relay, len(written)), 90, "all events")
+        wait_until(lambda: _length(stage, relay) >= len(written), 90, "all events")
         assert relay.peak_bytes() < 256 * 1024 * 1024
         assert relay.terminate() == 0
     stage.bridge.run("relay", "--until-caught-up")

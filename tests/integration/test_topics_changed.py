@@ -20,12 +20,13 @@ def test_a_deleted_topic_stops_the_relay_which_names_what_may_be_lost(
     stage: Stage, administrator: Administrator
 ) -> None:
     kept = rows("kept", 2, tags=("audit",))
-    with stage.relay() as relay, Load(stage.url, threads=1):
+    with stage.relay() as relay:
         stage.append(kept)
         stage.wait_for(kept)
-        wait_until(lambda: stage.reader.log_length(stage.topic(), 1) > 20, 20, "records")
-        administrator.delete_topic(stage.topic())
-        assert relay.wait() == _OPERATOR
+        with Load(stage.url, threads=1):
+            stage.wait_for_traffic(relay)
+            administrator.delete_topic(stage.topic())
+            assert relay.wait() == _OPERATOR
     said = relay.printed()
     assert f"topic {stage.topic()} (id " in said
     assert "rows were published since all topics last matched, from position snapshot" in said

@@ -6,7 +6,7 @@ from confluent_kafka import KafkaError
 from bridge.core.effects import Verdict
 from bridge.kafka.triage import triage
 
-_FENCED = ["_FENCED", "PRODUCER_FENCED", "INVALID_PRODUCER_EPOCH"]
+_FENCED = ["_FATAL", "_FENCED", "PRODUCER_FENCED", "INVALID_PRODUCER_EPOCH"]
 _STOP = [
     "_INVALID_ARG",
     "_UNSUPPORTED_FEATURE",
@@ -30,7 +30,6 @@ _NEW_PRODUCER = [
     "_ALL_BROKERS_DOWN",
     "_PURGE_QUEUE",
     "_STATE",
-    "_FATAL",
     "_FAIL",
     "REQUEST_TIMED_OUT",
     "NOT_LEADER_FOR_PARTITION",

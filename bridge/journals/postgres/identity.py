@@ -13,7 +13,7 @@ from bridge.core.cursor import JournalIdentity
 from bridge.errors import OperatorError, SetupError
 from bridge.journals.postgres.statements import compose, load, parameter_safe
 from bridge.journals.postgres.table import STATE_TABLE
-from bridge.journals.witness import new_token, require_same
+from bridge.journals.witness import kept_witness, new_token, require_same
 
 __all__ = ["IdentityKeeper"]
 
@@ -50,23 +50,23 @@ class IdentityKeeper:
                 "point the journal's url at the writable primary",
             )
         if named is None:
-            return self._write(conn, JournalIdentity(system, timeline, None), None)
+            return self._write(conn, JournalIdentity(system, timeline, None))
         relay = (self._keys["app"], self._keys["journal"])
         found = JournalIdentity(system, timeline, None)
-        require_same(relay, named, found, self._witnesses(conn))
+        require_same(relay, named, found, set(self._witnesses(conn).values()))
         return named
 
     def renew(self, conn: Connection[TupleRow], committed: JournalIdentity) -> JournalIdentity:
         """Write a fresh witness; the one in `committed` stays valid beside it."""
-        return self._write(conn, committed, committed.witness)
+        return self._write(conn, committed)
 
-    def _write(
-        self, conn: Connection[TupleRow], identity: JournalIdentity, previous: str | None
-    ) -> JournalIdentity:
+    def _write(self, conn: Connection[TupleRow], identity: JournalIdentity) -> JournalIdentity:
         token = self._token()
         statement = compose("read", "write_witness", state=self._state)
         with conn.transaction():
-            conn.execute("SET LOCAL synchronous_commit = on")
+            conn.execute("SET LOCAL synchronous_commit = local")  # durable here, see the barrier
+            present = self._witnesses(conn, lock=True)
+            previous = kept_witness(identity, present)
             conn.execute(statement, {**self._keys, "key": "witness", "value": token})
             if previous is not None:
                 conn.execute(
@@ -83,6 +83,7 @@ class IdentityKeeper:
             raise OperatorError("PostgreSQL does not tell its identity")
         return row[0], row[1], row[2]
 
-    def _witnesses(self, conn: Connection[TupleRow]) -> set[str]:
+    def _witnesses(self, conn: Connection[TupleRow], *, lock: bool = False) -> dict[str, str]:
         statement = compose("read", "witnesses", state=self._state)
-        return {value for (value,) in conn.execute(statement, self._keys)}
+        suffix = " FOR UPDATE" if lock else ""
+        return dict(conn.execute(statement + suffix, self._keys).fetchall())

@@ -6,7 +6,9 @@ cause: what saw A's commit was inserted later or became visible later.
 """
 
 from collections.abc import Callable
+from contextlib import suppress
 
+import psycopg
 from psycopg import Connection
 from psycopg.rows import TupleRow
 
@@ -28,6 +30,9 @@ from bridge.journals.postgres.table import JournalTable
 from bridge.journals.witness import new_token
 
 __all__ = ["PostgresJournal"]
+
+
+CANCEL_TIMEOUT_S = 2.0
 
 
 class PostgresJournal:
@@ -103,6 +108,13 @@ class PostgresJournal:
         conn, _ = self._live()
         with database_errors("writing the witness"):
             return self._identity.renew(conn, committed)
+
+    def interrupt(self) -> None:
+        """See :meth:`bridge.journals.base.Journal.interrupt`."""
+        for conn in (self._conn, self._catch_up):
+            if conn is not None:
+                with suppress(psycopg.Error):
+                    conn.cancel_safe(timeout=CANCEL_TIMEOUT_S)
 
     def close(self) -> None:
         """See :meth:`bridge.journals.base.Journal.close`."""

@@ -25,6 +25,9 @@ _log = structlog.get_logger("bridge.journals")
 CURSOR_LIFE_S = 20.0
 """How long one transaction of the catch-up may stay open."""
 
+SORT_WORTH = 10
+"""Times as long as the sort of the rest took, that its result is used at least."""
+
 IDLE_LIMIT_S = 60
 """How long that transaction may wait for the next page."""
 
@@ -124,12 +127,17 @@ class PageReader:
         self._catch_up.execute("BEGIN READ ONLY")
         self._cursor = ServerCursor(self._catch_up, "bridge_catch_up")
         self._cursor.execute(query.text, query.params, binary=True)
-        self._cursor_until = time.monotonic() + CURSOR_LIFE_S
+        self._cursor_until = 0.0
 
     def _fetch_block(self) -> list[RawRow]:
         if self._cursor is None:
             return []
+        began = time.monotonic()
         block = self._cursor.fetchmany(self._limits.max_rows)
+        if not self._cursor_until:
+            # The first block pays for the sort: it must be worth its cost before it is repeated.
+            life_s = max(CURSOR_LIFE_S, SORT_WORTH * (time.monotonic() - began))
+            self._cursor_until = began + life_s
         if len(block) < self._limits.max_rows:
             self._more = False
             self._close_cursor()

@@ -31,6 +31,10 @@ def connect(url: str, application_name: str) -> Connection[TupleRow]:
             keepalives_idle=10,
             keepalives_interval=5,
             keepalives_count=3,
+            # Keepalives do not count while data that was sent is unacknowledged; this does.
+            tcp_user_timeout=15_000,
+            # A prepared statement fails for ever when a column of the journal changes its type.
+            prepare_threshold=None,
         )
         # A generic plan cannot know how few rows a window holds and may scan the whole table.
         conn.execute("SET plan_cache_mode = force_custom_plan")

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from bridge.core.cursor import JournalIdentity
 from bridge.journals.named_sql import named_statements
 from bridge.journals.sqlite.session import immediate
-from bridge.journals.witness import new_token, require_same
+from bridge.journals.witness import kept_witness, new_token, require_same
 
 __all__ = ["IdentityKeeper", "read_state", "write_state"]
 
@@ -56,24 +56,26 @@ class IdentityKeeper:
         """
         system = self._system(conn)
         if named is None:
-            return self._write(conn, JournalIdentity(system, 0, None), {})
-        state = read_state(conn, *self._relay)
-        witnesses = {v for k, v in state.items() if k in ("witness", "witness_previous")}
+            return self._write(conn, JournalIdentity(system, 0, None))
+        witnesses = set(self._witnesses(conn).values())
         require_same(self._relay, named, JournalIdentity(system, 0, None), witnesses)
         return named
 
     def renew(self, conn: sqlite3.Connection, committed: JournalIdentity) -> JournalIdentity:
         """Write a fresh witness; the one in `committed` stays valid beside it."""
-        previous = {} if committed.witness is None else {"witness_previous": committed.witness}
-        return self._write(conn, committed, previous)
+        return self._write(conn, committed)
 
-    def _write(
-        self, conn: sqlite3.Connection, identity: JournalIdentity, further: Mapping[str, str]
-    ) -> JournalIdentity:
+    def _write(self, conn: sqlite3.Connection, identity: JournalIdentity) -> JournalIdentity:
         token = self._token()
         with immediate(conn):
+            previous = kept_witness(identity, self._witnesses(conn))
+            further = {} if previous is None else {"witness_previous": previous}
             write_state(conn, self._relay, {"witness": token, **further}, once=False)
         return JournalIdentity(identity.system, identity.timeline, token)
+
+    def _witnesses(self, conn: sqlite3.Connection) -> dict[str, str]:
+        state = read_state(conn, *self._relay)
+        return {k: v for k, v in state.items() if k in ("witness", "witness_previous")}
 
     def _system(self, conn: sqlite3.Connection) -> str:
         found = read_state(conn, "", self._table).get(_SYSTEM)

@@ -100,6 +100,11 @@ class SqliteJournal:
         with database_errors(f"writing the witness into {self._path}"):
             return self._identity.renew(conn, committed)
 
+    def interrupt(self) -> None:
+        """See :meth:`bridge.journals.base.Journal.interrupt`."""
+        if self._conn is not None:
+            self._conn.interrupt()
+
     def close(self) -> None:
         """See :meth:`bridge.journals.base.Journal.close`."""
         if self._conn is not None:

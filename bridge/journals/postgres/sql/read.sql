@@ -96,7 +96,7 @@ SELECT (SELECT system_identifier FROM pg_control_system())::text,
        pg_is_in_recovery()
 
 -- name: witnesses
-SELECT value FROM {state}
+SELECT key, value FROM {state}
 WHERE app = %(app)s AND journal = %(journal)s AND key IN ('witness', 'witness_previous')
 
 -- name: write_witness
