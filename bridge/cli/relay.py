@@ -25,13 +25,17 @@ def relay(state: State, journal: str | None, until_caught_up: bool) -> None:
     stop = _Stop()
     for number in (signal.SIGTERM, signal.SIGINT):  # before anything that takes time
         signal.signal(number, stop)
+    from bridge.kafka.from_config import kafka_topics  # noqa: PLC0415 - slow
     from bridge.relay.assemble import assemble_relay  # noqa: PLC0415 - slow
     from bridge.relay.process import tune_collector  # noqa: PLC0415
 
-    driver = assemble_relay(state.config, state.journal(journal), until_caught_up=until_caught_up)
+    name = state.journal(journal)
+    driver = assemble_relay(state.config, name, until_caught_up=until_caught_up)
     stop.pass_to(driver.stop)
     tune_collector()
     driver.run()
+    if until_caught_up:
+        kafka_topics(state.config).await_visible(driver.topics)
 
 
 class _Stop:

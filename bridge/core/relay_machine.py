@@ -8,7 +8,6 @@ only for the producer under which it was read or committed.
 
 from collections.abc import Callable
 from dataclasses import replace
-from enum import Enum, auto
 from typing import Generic, TypeVar
 
 from bridge.core.backoff import Backoff
@@ -40,7 +39,7 @@ from bridge.core.effects import (
 )
 from bridge.core.intake import Intake
 from bridge.core.positions import Position
-from bridge.core.relay_settings import RelaySettings, RelayStats
+from bridge.core.relay_settings import Phase, RelaySettings, RelayStats
 from bridge.errors import BridgeError, FencedError, OperatorError
 
 __all__ = ["IllegalOutcomeError", "Phase", "RelayMachine", "RelaySettings", "RelayStats"]
@@ -56,19 +55,6 @@ _IDLE_POLL_FIRST_MS = 1.0
 
 class IllegalOutcomeError(Exception):
     """The driver reported an outcome that the machine did not ask for: a defect of the driver."""
-
-
-class Phase(Enum):
-    """Where the relay is in its life."""
-
-    OPENING = auto()
-    RECALLING = auto()
-    ATTACHING = auto()
-    COMPARING = auto()
-    CLAIMING = auto()
-    RUNNING = auto()
-    JUDGING = auto()
-    STOPPED = auto()
 
 
 class RelayMachine(Generic[R]):

@@ -1,13 +1,27 @@
 """What the relay's machine decides by, and what it counts."""
 
 from dataclasses import dataclass, field
+from enum import Enum, auto
 from typing import Literal
 
 from bridge.core.backoff import Backoff
 from bridge.core.batching import BatchLimits
 from bridge.errors import BridgeError
 
-__all__ = ["RelaySettings", "RelayStats"]
+__all__ = ["Phase", "RelaySettings", "RelayStats"]
+
+
+class Phase(Enum):
+    """Where the relay is in its life."""
+
+    OPENING = auto()
+    RECALLING = auto()
+    ATTACHING = auto()
+    COMPARING = auto()
+    CLAIMING = auto()
+    RUNNING = auto()
+    JUDGING = auto()
+    STOPPED = auto()
 
 
 @dataclass(frozen=True, slots=True)

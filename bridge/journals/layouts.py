@@ -1,7 +1,8 @@
 """Raw columns → `JournalRow`, for the table layouts that exist; the same on every database.
 
 A raw row is ``(persistence_id, sequence_nr, payload, size, tags, timestamp_ms, event_type,
-content_type, metadata, *place)``; `payload` is None when it was withheld for its `size`.
+content_type, metadata, *place)``; `payload` is None when it was withheld for its `size`. A maker
+raises ValueError for what no event can hold.
 """
 
 import json
@@ -26,7 +27,7 @@ _WRAPPER_KEYS = (b'"_t"', b'"__serialized__"')
 
 def bridge_rows() -> RowMaker:
     """Rows of our own layout: tags are a JSON array, metadata a JSON object or None."""
-    tags_of = _cached(lambda text: tuple(dict.fromkeys(json.loads(text))))
+    tags_of = _cached(_json_tags)
 
     def make(raw: RawRow, payload: bytes | None) -> JournalRow:
         metadata = raw[8]
@@ -39,7 +40,7 @@ def bridge_rows() -> RowMaker:
                 raw[5],
                 raw[6],
                 raw[7],
-                tuple(sorted(json.loads(metadata).items())) if metadata else (),
+                _json_metadata(metadata) if metadata else (),
                 raw[_PLACE:],
             )
         )
@@ -68,6 +69,20 @@ def actor_ts_rows() -> RowMaker:
         )
 
     return make
+
+
+def _json_tags(text: str) -> tuple[str, ...]:
+    tags = json.loads(text)
+    if not isinstance(tags, list) or not all(isinstance(tag, str) for tag in tags):
+        raise ValueError(f"tags are no list of texts: {text}")
+    return tuple(dict.fromkeys(tag for tag in tags if tag))
+
+
+def _json_metadata(text: str) -> tuple[tuple[str, str], ...]:
+    metadata = json.loads(text)
+    if not isinstance(metadata, dict) or not all(isinstance(v, str) for v in metadata.values()):
+        raise ValueError(f"metadata is no object of texts: {text}")
+    return tuple(sorted(metadata.items()))
 
 
 def _manifest(payload: bytes | None) -> str | None:

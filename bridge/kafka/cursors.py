@@ -11,7 +11,7 @@ from confluent_kafka.admin import AdminClient, OffsetSpec
 from bridge.core.cursor import Cursor
 from bridge.envelope.cursor_codec import decode_cursor
 from bridge.errors import OperatorError, UnavailableError
-from bridge.kafka.faults import error_of
+from bridge.kafka.faults import error_of, made
 from bridge.kafka.settings import KafkaSettings
 
 __all__ = ["CommittedCursor", "KafkaCursorStore"]
@@ -76,11 +76,11 @@ class KafkaCursorStore:
             raise error_of(e, f"reading the cursor in {self._shown}") from e
 
     def _latest(self) -> CommittedCursor | None:
-        admin = AdminClient(self._settings.client())
+        admin = made(AdminClient, self._settings.client())
         begin, end = (self._offset(admin, s) for s in (OffsetSpec.earliest(), OffsetSpec.latest()))
         if end == 0:
             return None
-        consumer = Consumer(self._settings.reader())
+        consumer = made(Consumer, self._settings.reader())
         try:
             reach = FIRST_BLOCK
             while True:

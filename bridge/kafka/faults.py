@@ -1,12 +1,17 @@
 """Kafka exceptions → outcomes, by the triage table."""
 
+from collections.abc import Callable
+from typing import Any, TypeVar
+
 from confluent_kafka import KafkaError, KafkaException
 
 from bridge.core.effects import Failed, Verdict
-from bridge.errors import BridgeError, OperatorError, SetupError, UnavailableError
+from bridge.errors import BridgeError, ConfigError, OperatorError, SetupError, UnavailableError
 from bridge.kafka.triage import triage
 
-__all__ = ["error_of", "failure_of"]
+__all__ = ["error_of", "failure_of", "made"]
+
+T = TypeVar("T")
 
 
 def failure_of(exception: KafkaException, doing: str) -> Failed:
@@ -14,6 +19,17 @@ def failure_of(exception: KafkaException, doing: str) -> Failed:
     error = _kafka_error(exception)
     verdict = triage(error.name())
     return Failed(verdict, _bridge_error(error, verdict, doing))
+
+
+def made(client: Callable[[dict[str, Any]], T], properties: dict[str, Any]) -> T:
+    """Make a client; a property that it refuses is an error of the configuration."""
+    try:
+        return client(properties)
+    except KafkaException as e:
+        raise ConfigError(
+            f"Kafka: the client refuses its properties: {_kafka_error(e).str()}",
+            "correct kafka.properties",
+        ) from e
 
 
 def error_of(exception: KafkaException, doing: str) -> BridgeError:

@@ -13,7 +13,7 @@ from confluent_kafka import (
     TopicPartition,
 )
 
-from bridge.kafka.faults import error_of
+from bridge.kafka.faults import error_of, made
 from bridge.kafka.settings import KafkaSettings
 
 __all__ = ["TailedRecord", "tail"]
@@ -52,7 +52,7 @@ def tail(
         BridgeError: reading has failed.
     """
     start = OFFSET_BEGINNING if from_beginning else OFFSET_END
-    consumer = Consumer(settings.reader())
+    consumer = made(Consumer, settings.reader())
     try:
         consumer.assign([TopicPartition(topic, p, start) for p in range(partitions)])
         while True:

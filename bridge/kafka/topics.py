@@ -6,7 +6,13 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import TypeVar
 
-from confluent_kafka import KafkaError, KafkaException, TopicCollection, TopicPartition
+from confluent_kafka import (
+    IsolationLevel,
+    KafkaError,
+    KafkaException,
+    TopicCollection,
+    TopicPartition,
+)
 from confluent_kafka.admin import (
     AdminClient,
     ClusterMetadata,
@@ -21,7 +27,7 @@ from confluent_kafka.admin import (
 from bridge.envelope.naming import broker_form
 from bridge.envelope.records import TopicFacts
 from bridge.errors import OperatorError, UnavailableError
-from bridge.kafka.faults import error_of
+from bridge.kafka.faults import error_of, made
 from bridge.kafka.settings import KafkaSettings
 
 __all__ = ["KafkaTopics", "TopicDefaults", "cursor_topic_name"]
@@ -74,7 +80,8 @@ class KafkaTopics:
     """Topic administration; every call raises errors of :mod:`bridge.errors`."""
 
     def __init__(self, settings: KafkaSettings, defaults: TopicDefaults) -> None:
-        self._admin = AdminClient(settings.client())
+        self._settings = settings
+        self._admin = made(AdminClient, settings.client())
         self._servers = settings.bootstrap_servers
         self._defaults = defaults
 
@@ -137,6 +144,43 @@ class KafkaTopics:
         used = (tp.topic for tp, future in futures.items() if _result(future, tp.topic).offset > 0)
         return next(used, None)
 
+    def await_visible(self, names: Iterable[str], limit_s: float = CALL_TIMEOUT_S) -> None:
+        """Return once `read_committed` readers can see the topics to their ends.
+
+        Just after a commit its records can stay invisible for some ms.
+
+        Raises:
+            UnavailableError: an open transaction hides an end for longer than `limit_s`.
+        """
+        deadline = time.monotonic() + limit_s
+        described = self._describe(names)
+        where = [TopicPartition(name, p.id) for name, d in described.items() for p in d.partitions]
+        while (hidden := self._hidden(where)) is not None:
+            if time.monotonic() > deadline:
+                raise UnavailableError(
+                    f"Kafka: the end of {hidden} is hidden by an open transaction",
+                    "everything is published; readers see it once that transaction ends",
+                )
+            time.sleep(_METADATA_PAUSE_S)
+
+    def _hidden(self, where: list[TopicPartition]) -> str | None:
+        committed = self._ends(where, IsolationLevel.READ_COMMITTED)
+        ends = self._ends(where, IsolationLevel.READ_UNCOMMITTED)
+        return next((name for name, end in ends.items() if committed[name] < end), None)
+
+    def _ends(self, where: list[TopicPartition], isolation: IsolationLevel) -> dict[str, int]:
+        if not where:
+            return {}
+        futures = self._admin.list_offsets(
+            {tp: OffsetSpec.latest() for tp in where},
+            isolation_level=isolation,
+            request_timeout=CALL_TIMEOUT_S,
+        )
+        return {
+            f"{tp.topic}[{tp.partition}]": _result(future, tp.topic).offset
+            for tp, future in futures.items()
+        }
+
     def broker_settings(self) -> dict[str, dict[str, str]]:
         """Settings of each broker by its id: limits that safety rests on are among them."""
         brokers = [str(broker) for broker in self._metadata("listing brokers").brokers]
@@ -181,6 +225,8 @@ class KafkaTopics:
                 found[name] = future.result(RESULT_TIMEOUT_S)
             except KafkaException as e:
                 if e.args[0].code() != KafkaError.UNKNOWN_TOPIC_OR_PART:
+                    # It may go on waiting for a controller that is gone; another one asks anew.
+                    self._admin = made(AdminClient, self._settings.client())
                     raise error_of(e, f"asking {self._servers} for topic {name}") from e
         return found
 

@@ -9,6 +9,7 @@ from bridge.config import Config
 from bridge.core.batching import BatchLimits
 from bridge.core.relay_machine import RelayMachine, RelaySettings
 from bridge.envelope.records import OutboundRecord, RowEncoder, mark_late
+from bridge.errors import SetupError
 from bridge.journals.base import PageLimits
 from bridge.journals.opening import open_journal
 from bridge.kafka.from_config import (
@@ -20,7 +21,7 @@ from bridge.kafka.from_config import (
     topic_names,
 )
 from bridge.kafka.publisher import KafkaPublisher
-from bridge.kafka.topics import CURSOR_TOPIC_CONFIG, cursor_topic_name
+from bridge.kafka.topics import CURSOR_TOPIC_CONFIG, KafkaTopics, cursor_topic_name
 from bridge.relay.catalog import TopicCatalog
 from bridge.relay.driver import RelayDriver
 from bridge.relay.lanes import JournalLane, PublisherLane
@@ -35,8 +36,7 @@ def assemble_relay(config: Config, journal: str, *, until_caught_up: bool) -> Re
     """Make the relay of one journal; the cursor topic is created if it is missing."""
     topics = kafka_topics(config)
     cursor_topic = cursor_topic_name(config.app, journal)
-    if not topics.facts([cursor_topic]):
-        topics.create([cursor_topic], SHARDS, CURSOR_TOPIC_CONFIG)
+    _ensure_cursor_topic(topics, cursor_topic)
     names = topic_names(config, journal)
     shard = f"{config.app}--{journal}--{SHARD}"
     catalog = TopicCatalog(topics, names, f"{config.app}--", config.topics.max_topics)
@@ -64,6 +64,26 @@ def assemble_relay(config: Config, journal: str, *, until_caught_up: bool) -> Re
         ),
         _clock_ms,
     )
+
+
+def _ensure_cursor_topic(topics: KafkaTopics, name: str) -> None:
+    """Create the cursor topic, or make sure that it keeps cursors.
+
+    Raises:
+        SetupError: it exists with settings under which cursors vanish or are misplaced.
+    """
+    found = topics.facts_and_settings([name]).get(name)
+    if found is None:
+        topics.create([name], SHARDS, CURSOR_TOPIC_CONFIG)
+        return
+    facts, settings = found
+    policy = settings.get("cleanup.policy")
+    if policy != "compact" or facts.partitions != SHARDS:
+        raise SetupError(
+            f"topic {name} has cleanup.policy={policy} and {facts.partitions} partitions, cursors "
+            f"need `compact` and {SHARDS}",
+            "set cleanup.policy=compact; if the partitions differ, it is not bridge's own topic",
+        )
 
 
 def _settings(config: Config, journal: str, until_caught_up: bool) -> RelaySettings:

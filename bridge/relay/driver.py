@@ -67,6 +67,12 @@ class RelayDriver:
         self._stopping = True
         self._inbox.put(None)
 
+    @property
+    def topics(self) -> list[str]:
+        """Names of the tag topics used so far."""
+        cursor = self._machine.cursor
+        return [topic.name for topic in cursor.topics] if cursor else []
+
     def run(self) -> None:
         """Relay until stopped, caught up or failed.
 

@@ -19,7 +19,7 @@ from bridge.core.effects import (
     Verdict,
     WaitUntil,
 )
-from bridge.errors import FencedError
+from bridge.errors import BridgeError, FencedError, UnavailableError
 from tests.core.relay_desk import Desk, at, committed, failed, go_to, identity, page, row
 
 
@@ -131,13 +131,40 @@ def test_pauses_grow_while_only_claims_succeed() -> None:
         before = desk.now
         desk.rest()
         pauses.append(desk.now - before)
-        desk.start(committed(0))
+        desk.start(committed(0, owner="me"))
     assert pauses == [100, 200, 400, 800, 1600, 3200, 5000, 5000]
     desk.read(page(row(1)))
     lane = desk.expect(ReadPage)
     desk.publish()
     desk.answer(lane, failed(Verdict.RETRY))
     assert desk.expect(WaitUntil).at_ms == desk.now + 100
+
+
+def test_a_relay_that_was_cut_off_gives_way_to_its_successor() -> None:
+    desk = Desk().start()
+    desk.read(page(row(1)))
+    desk.expect(ReadPage)
+    desk.do(Publish, failed(Verdict.NEW_PRODUCER))
+    desk.rest()
+    desk.do(OpenPublisher, Opened())
+    desk.do(ReadCursor, CursorRead(committed(1, owner="successor")))
+    error = desk.stopped().error
+    assert isinstance(error, FencedError)
+    assert "successor" in str(error)
+
+
+@pytest.mark.parametrize(
+    ("by", "kind"), [("successor", FencedError), (None, UnavailableError)], ids=str
+)
+def test_a_journal_that_seems_restored_may_be_a_successors(
+    by: str | None, kind: type[BridgeError]
+) -> None:
+    desk = Desk().start()
+    desk.do(ReadPage, failed(Verdict.RETRY))
+    desk.rest()
+    desk.do(AttachJournal, failed(Verdict.STOP))
+    desk.do(ConfirmFencing, Superseded(by))
+    assert isinstance(desk.stopped().error, kind)
 
 
 def test_a_rival_found_after_fencing_ends_the_relay() -> None:

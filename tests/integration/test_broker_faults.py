@@ -10,7 +10,7 @@ from tests.integration.conftest import StageFactory
 from tests.integration.load import Load
 from tests.integration.proxy import Api, Proxy
 from tests.integration.stage import Stage, let_pass, rows
-from tests.services import KafkaBroker
+from tests.services import KafkaBroker, KafkaFactory
 from tests.waiting import wait_until
 
 _TRANSACTION_TIMEOUT_S = 15
@@ -23,11 +23,8 @@ def _expect_all(stage: Stage, relay: Relay, timeout_s: float = 60) -> None:
     stage.judge()
 
 
-@pytest.mark.parametrize(
-    "away_s",
-    [0, pytest.param(_TRANSACTION_TIMEOUT_S, marks=pytest.mark.slow)],
-    ids=["back-at-once", "away-for-the-transaction-timeout"],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("away_s", [0, _TRANSACTION_TIMEOUT_S], ids=["back-at-once", "away-long"])
 def test_a_killed_broker_loses_and_doubles_nothing(
     away_s: float, fragile_stage: Stage, fragile_kafka: KafkaBroker
 ) -> None:
@@ -40,6 +37,22 @@ def test_a_killed_broker_loses_and_doubles_nothing(
                 fragile_kafka.start()
             fragile_stage.wait_for_traffic(relay)
         _expect_all(fragile_stage, relay)
+
+
+@pytest.mark.slow
+def test_brokers_of_a_cluster_killed_in_turn_lose_and_double_nothing(
+    private_kafka: KafkaFactory, make_stage: StageFactory
+) -> None:
+    cluster = private_kafka(3)
+    stage = make_stage(servers=cluster.bootstrap_servers)
+    with stage.relay() as relay:
+        with Load(stage.url):
+            for node in (1, 2, 3):
+                stage.wait_for_traffic(relay)
+                cluster.kill(node)
+                stage.wait_for_traffic(relay)
+                cluster.start(node)
+        _expect_all(stage, relay)
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,6 @@ from tests.integration.stage import TAG, event_ids, rows
 from tests.services import KafkaBroker
 from tests.waiting import wait_until
 
-_INSTALLS = [ACTOR_TS_OUTBOX, ACTOR_TS_COLUMNS]
 _ENTITIES, _EACH = 20, 50
 _FIRST_MS = 1_700_000_000_000
 
@@ -68,7 +67,9 @@ def _published_through_a_kill(stage: ForeignStage, timed: Timed, order: str) -> 
     return event_ids(stage.records(TAG))
 
 
-@pytest.mark.parametrize("target", _INSTALLS, ids=_name)
+@pytest.mark.parametrize(
+    "target", [ACTOR_TS_OUTBOX, pytest.param(ACTOR_TS_COLUMNS, marks=pytest.mark.slow)], ids=_name
+)
 def test_between_entities_the_order_is_that_of_the_events_own_times(
     target: Target, place: Place
 ) -> None:
@@ -80,7 +81,9 @@ def test_between_entities_the_order_is_that_of_the_events_own_times(
         stage.require_sound([event for event, _ in timed])
 
 
-@pytest.mark.parametrize("target", _INSTALLS, ids=_name)
+@pytest.mark.parametrize(
+    "target", [pytest.param(ACTOR_TS_OUTBOX, marks=pytest.mark.slow), ACTOR_TS_COLUMNS], ids=_name
+)
 def test_where_time_goes_back_the_history_comes_entity_by_entity(
     target: Target, place: Place
 ) -> None:
@@ -92,7 +95,7 @@ def test_where_time_goes_back_the_history_comes_entity_by_entity(
         stage.require_sound([event for event, _ in timed])
 
 
-@pytest.mark.parametrize("target", [BRIDGE, *_INSTALLS], ids=_name)
+@pytest.mark.parametrize("target", [BRIDGE, ACTOR_TS_OUTBOX, ACTOR_TS_COLUMNS], ids=_name)
 def test_from_now_on_means_what_was_not_visible_at_the_first_start(
     target: Target, place: Place
 ) -> None:

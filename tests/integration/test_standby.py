@@ -148,7 +148,9 @@ def _after_a_relay(stage: Stage) -> None:
 @pytest.mark.parametrize(
     ("prepare", "renewals"),
     [
-        pytest.param(_before_the_first_relay, 0, id="before-the-first-relay"),
+        pytest.param(
+            _before_the_first_relay, 0, id="before-the-first-relay", marks=pytest.mark.slow
+        ),
         pytest.param(_after_a_relay, 1, id="after-a-relay"),
     ],
 )

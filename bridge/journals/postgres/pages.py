@@ -14,6 +14,7 @@ from psycopg.rows import TupleRow
 
 from bridge.core.positions import HistoryPosition, WindowPosition
 from bridge.core.rows import JournalRow
+from bridge.errors import OperatorError
 from bridge.journals.base import PageLimits
 from bridge.journals.layouts import RawRow
 from bridge.journals.postgres.queries import Query, ReadQueries
@@ -98,7 +99,16 @@ class PageReader:
                 if payload is None:
                     _log.warning("event_deleted_while_read", persistence_id=raw[0], seq=raw[1])
                     continue
-            rows.append(self._make(raw, payload))
+            try:
+                rows.append(self._make(raw, payload))
+            except ValueError as e:
+                if rows:  # everything before it is delivered first
+                    self._buffer.appendleft(raw)
+                    break
+                raise OperatorError(
+                    f"journal event {raw[0]!r}/{raw[1]} cannot be read: {e}",
+                    "correct the row; nothing was skipped, everything before it is published",
+                ) from None
         return rows
 
     def _fetch(self, position: Bounded, raw: RawRow) -> bytes | None:

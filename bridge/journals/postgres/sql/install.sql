@@ -56,8 +56,11 @@ CREATE TABLE IF NOT EXISTS {read_table} (
   event_type text NOT NULL,
   content_type text NOT NULL DEFAULT 'application/json',
   payload bytea NOT NULL,
-  tags text[] NOT NULL DEFAULT '{{}}',
-  metadata jsonb NOT NULL DEFAULT '{{}}',
+  tags text[] NOT NULL DEFAULT '{{}}'
+    CHECK (array_position(tags, NULL) IS NULL AND coalesce(array_ndims(tags), 1) = 1),
+  metadata jsonb NOT NULL DEFAULT '{{}}'
+    CHECK (jsonb_typeof(metadata) = 'object'
+           AND NOT jsonb_path_exists(metadata, '$.* ? (@.type() <> "string")')),
   timestamp_ms bigint NOT NULL,
   txid xid8 NOT NULL DEFAULT pg_current_xact_id(),
   ordering bigint NOT NULL DEFAULT nextval({sequence_name}::regclass),
