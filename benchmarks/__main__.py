@@ -17,9 +17,7 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=500_000, help="backlog to drain")
     parser.add_argument("--rounds", type=int, default=3, help="rounds of relay and bare producer")
     parser.add_argument("--seconds", type=int, default=20, help="length of the latency run")
-    parser.add_argument(
-        "--rate", type=int, default=1_000, help="rows/s of the latency run"
-    )
+    parser.add_argument("--rate", type=int, default=1_000, help="rows/s of the latency run")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder, open_setting(Path(folder)) as setting:
         _drain(setting, options.rows, options.rounds)

@@ -80,8 +80,8 @@ class KafkaTopics:
     """Topic administration; every call raises errors of :mod:`bridge.errors`."""
 
     def __init__(self, settings: KafkaSettings, defaults: TopicDefaults) -> None:
-        self._settings = settings
-        self._admin = made(AdminClient, settings.client())
+        self._client = settings.client()
+        self._admin = made(AdminClient, self._client)
         self._servers = settings.bootstrap_servers
         self._defaults = defaults
 
@@ -226,7 +226,7 @@ class KafkaTopics:
             except KafkaException as e:
                 if e.args[0].code() != KafkaError.UNKNOWN_TOPIC_OR_PART:
                     # It may go on waiting for a controller that is gone; another one asks anew.
-                    self._admin = made(AdminClient, self._settings.client())
+                    self._admin = made(AdminClient, self._client)
                     raise error_of(e, f"asking {self._servers} for topic {name}") from e
         return found
 
