@@ -30,7 +30,10 @@ _NOT_THERE_YET = {
     KafkaError.NOT_LEADER_FOR_PARTITION,
     KafkaError._UNKNOWN_TOPIC,
     KafkaError._NOENT,
+    KafkaError.FENCED_LEADER_EPOCH,
 }
+
+_OUTDATED = {KafkaError.FENCED_LEADER_EPOCH, KafkaError._NOENT}
 
 Ends = dict[tuple[str, int], int]
 
@@ -96,23 +99,18 @@ class TopicReader:
 
     def _settled(self, partitions: Sequence[TopicPartition]) -> Ends:
         """The ends when both agree, else nothing."""
-        stable = self._ends(partitions, IsolationLevel.READ_COMMITTED)
-        high = self._ends(partitions, IsolationLevel.READ_UNCOMMITTED)
-        return high if stable == high else {}
-
-    def _ends(self, partitions: Sequence[TopicPartition], isolation: IsolationLevel) -> Ends:
         try:
-            return self._ask_for_ends(partitions, isolation)
+            stable = self._ends(partitions, IsolationLevel.READ_COMMITTED)
+            high = self._ends(partitions, IsolationLevel.READ_UNCOMMITTED)
         except KafkaException as error:
-            if error.args[0].code() != KafkaError.FENCED_LEADER_EPOCH:
+            if error.args[0].code() not in _OUTDATED:
                 raise
             # A broker came back: this client goes on with what it knew of it before.
             self._admin = AdminClient({"bootstrap.servers": self._servers, "log_level": 0})
-            return self._ask_for_ends(partitions, isolation)
+            return {}
+        return high if stable == high else {}
 
-    def _ask_for_ends(
-        self, partitions: Sequence[TopicPartition], isolation: IsolationLevel
-    ) -> Ends:
+    def _ends(self, partitions: Sequence[TopicPartition], isolation: IsolationLevel) -> Ends:
         latest = OffsetSpec.latest()
         futures = self._admin.list_offsets(
             {partition: latest for partition in partitions},  # noqa: C420 - for its type
