@@ -20,18 +20,16 @@ def test_verdicts_agree_with_an_unbounded_memory(
     recent: OrderedDict[str, None] = OrderedDict()
     for entity, number in sightings:
         numbers = seen.setdefault(entity, set())
-        remembered = heads.head(entity) is not None
-        assert remembered or entity not in recent, "one of the last used was forgotten"
+        head = heads.head(entity)
+        assert head is not None or entity not in recent, "one of the last used was forgotten"
         verdict = heads.observe(entity, number)
         if verdict is Sighting.DUPLICATE:
             assert number in numbers
         if verdict is Sighting.INVERTED:
             assert number not in numbers
             assert number < max(numbers)
-        if remembered:
-            assert (verdict is Sighting.NEXT) == (number > max(numbers))
-        else:
-            assert verdict is Sighting.NEXT
+        # Above everything that is remembered; what was forgotten in between does not count.
+        assert (verdict is Sighting.NEXT) == (head is None or number > head)
         numbers.add(number)
         recent[entity] = None
         recent.move_to_end(entity)
