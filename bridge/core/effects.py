@@ -19,6 +19,7 @@ __all__ = [
     "CursorRead",
     "Effect",
     "Failed",
+    "IllegalOutcomeError",
     "OpenPublisher",
     "Opened",
     "Outcome",
@@ -37,6 +38,10 @@ __all__ = [
 ]
 
 R = TypeVar("R")
+
+
+class IllegalOutcomeError(Exception):
+    """The driver reported an outcome that the machine did not ask for: a defect of the driver."""
 
 
 class Verdict(Enum):

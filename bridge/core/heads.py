@@ -14,7 +14,10 @@ MAX_HOLES = 64
 
 
 class Sighting(Enum):
-    """What a row's number says, given what was published before it."""
+    """What a row's number says, given what is remembered of its entity.
+
+    An entity that was forgotten starts anew: an old number of it is then taken for a new one.
+    """
 
     NEXT = "above everything known of the entity"
     DUPLICATE = "already published"

@@ -21,6 +21,7 @@ from bridge.core.effects import (
     CursorRead,
     Effect,
     Failed,
+    IllegalOutcomeError,
     Opened,
     OpenPublisher,
     Outcome,
@@ -42,7 +43,7 @@ from bridge.core.positions import Position
 from bridge.core.relay_settings import Phase, RelaySettings, RelayStats
 from bridge.errors import BridgeError, FencedError, OperatorError
 
-__all__ = ["IllegalOutcomeError", "Phase", "RelayMachine", "RelaySettings", "RelayStats"]
+__all__ = ["Phase", "RelayMachine", "RelaySettings", "RelayStats"]
 
 R = TypeVar("R")
 
@@ -51,10 +52,6 @@ _LANE_WAIT_MS = 1_000.0
 
 _IDLE_POLL_FIRST_MS = 1.0
 """Pause after the first empty poll: rows that trickle in are found at once."""
-
-
-class IllegalOutcomeError(Exception):
-    """The driver reported an outcome that the machine did not ask for: a defect of the driver."""
 
 
 class RelayMachine(Generic[R]):
@@ -89,9 +86,10 @@ class RelayMachine(Generic[R]):
         self._generation = 0
         self._lane: Effect[R] | None = None
         self._asked: Effect[R] | None = None
+        self._staged: Batch[R] | None = None
         self._read_position: Position | None = None
         self._drained = False
-        self._reopen = False
+        self._opened_bytes = batch_bytes
         self._claimed = False
         self._owned = False
         self._suspect: BridgeError | None = None
@@ -151,10 +149,13 @@ class RelayMachine(Generic[R]):
                 return ConfirmFencing(self._known_owners)
 
     def _running(self, now_ms: float) -> Effect[R]:
+        # Taken before the read is decided on: room for the next page is made now, so that it is
+        # read while this batch is published.
+        self._staged = self._staged or self.intake.take()
         if self._lane is None and (effect := self._journal_work(now_ms)) is not None:
             return self._begin(effect)
-        batch = self.intake.take()
-        if batch is not None:
+        if self._staged is not None:
+            batch, self._staged = self._staged, None
             topics = tuple(self._topics.values())
             return Publish(batch, replace(self._held_cursor(), topics=topics))
         if self._reopen:
@@ -179,6 +180,11 @@ class RelayMachine(Generic[R]):
     def _has_read_enough(self) -> bool:
         caught_up = self._drained and self._settings.until_caught_up
         return caught_up or self._reopen or self.intake.halt is not None
+
+    @property
+    def _reopen(self) -> bool:
+        """Whether the producer batches more than some topic takes."""
+        return self._batch_bytes < self._opened_bytes
 
     def _is_idle(self, now_ms: float) -> bool:
         return now_ms - self._committed_at_ms >= self._settings.idle_commit_ms
@@ -219,6 +225,7 @@ class RelayMachine(Generic[R]):
             case _, Failed():
                 self._failed(effect, outcome, now_ms)
             case OpenPublisher(), Opened():
+                self._opened_bytes = effect.batch_bytes
                 self.phase = Phase.RECALLING
             case ReadCursor(), CursorRead():
                 self._recalled(outcome)
@@ -288,9 +295,9 @@ class RelayMachine(Generic[R]):
             self.phase = Phase.CLAIMING
 
     def _page_read(self, effect: ReadPage, page: PageRead[R], now_ms: float) -> None:
-        if page.batch_bytes < self._batch_bytes:
+        if page.batch_bytes < self._opened_bytes:
             # A topic takes less than the producer may batch: small records would fail together.
-            self._batch_bytes, self._reopen = page.batch_bytes, True
+            self._batch_bytes = min(self._batch_bytes, page.batch_bytes)
             return
         self._read_position, self._drained = page.end, page.drained
         for topic in page.topics:
@@ -386,7 +393,7 @@ class RelayMachine(Generic[R]):
     def _start_over(self, phase: Phase) -> None:
         self._generation += 1
         self._lane = None
-        self._reopen = False
         self.intake.reset()
+        self._staged = None
         self._read_position = None
         self.phase = phase

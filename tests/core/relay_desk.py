@@ -113,6 +113,7 @@ class Desk:
             **changes,
         }
         self.now = 1_000.0
+        self._ahead: Effect[str] | None = None
         self.sent: list[str] = []
         self.machine: RelayMachine[str] = machine or RelayMachine(
             RelaySettings(**settings),  # type: ignore[arg-type]
@@ -122,8 +123,19 @@ class Desk:
         )
 
     def expect(self, kind: type[E]) -> E:
-        """The next effect, which has to be of this kind."""
+        """The next effect, which has to be of this kind.
+
+        Before a transaction the machine may begin to read ahead: that read is kept for whoever
+        expects it next.
+        """
+        ahead, self._ahead = self._ahead, None
+        if kind is ReadPage and isinstance(ahead, kind):
+            return ahead
         effect = self.machine.next_effect(self.now)
+        if kind is Publish and isinstance(effect, ReadPage):
+            ahead, effect = effect, self.machine.next_effect(self.now)
+        if kind in (Publish, WaitUntil):
+            self._ahead = ahead
         assert isinstance(effect, kind), effect
         return effect
 

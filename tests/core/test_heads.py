@@ -1,4 +1,4 @@
-"""The inversion guard against an unbounded memory of all numbers seen."""
+"""The inversion guard against a memory of every number seen."""
 
 from collections import OrderedDict
 
@@ -13,24 +13,23 @@ _SIGHTINGS = st.lists(st.tuples(_ENTITIES, _NUMBERS), max_size=150)
 
 
 @given(sightings=_SIGHTINGS, max_entities=st.integers(1, 8))
-def test_verdicts_agree_with_an_unbounded_memory(
+def test_verdicts_agree_with_all_numbers_seen_since_the_entity_was_last_forgotten(
     sightings: list[tuple[str, int]], max_entities: int
 ) -> None:
     heads, seen = Heads(max_entities), dict[str, set[int]]()
     recent: OrderedDict[str, None] = OrderedDict()
     for entity, number in sightings:
-        numbers = seen.setdefault(entity, set())
         head = heads.head(entity)
         assert head is not None or entity not in recent, "one of the last used was forgotten"
+        numbers = set() if head is None else seen[entity]
         verdict = heads.observe(entity, number)
+        assert (verdict is Sighting.NEXT) == (head is None or number > head)
         if verdict is Sighting.DUPLICATE:
             assert number in numbers
         if verdict is Sighting.INVERTED:
             assert number not in numbers
             assert number < max(numbers)
-        # Above everything that is remembered; what was forgotten in between does not count.
-        assert (verdict is Sighting.NEXT) == (head is None or number > head)
-        numbers.add(number)
+        seen[entity] = numbers | {number}
         recent[entity] = None
         recent.move_to_end(entity)
         while len(recent) > max_entities:

@@ -8,6 +8,7 @@ from bridge.core.effects import (
     CheckTopics,
     CursorRead,
     Effect,
+    IllegalOutcomeError,
     Opened,
     OpenPublisher,
     Outcome,
@@ -17,7 +18,7 @@ from bridge.core.effects import (
     TopicsMatch,
     Verdict,
 )
-from bridge.core.relay_machine import IllegalOutcomeError, Phase
+from bridge.core.relay_machine import Phase
 from tests.core.relay_desk import Desk, at, failed, go_to, identity, page, published, row
 
 _BAD: list[tuple[type[Effect[str]], Outcome[str]]] = [
