@@ -110,7 +110,7 @@ class HeaderFactory:
             type_header,
             subject,
             self._time(timestamp_ms),
-            ("ce_sequence", f"{number:020d}"),
+            ("ce_sequence", str(number).zfill(20)),
             partition_key,
         ]
         headers += rest
@@ -139,7 +139,7 @@ class HeaderFactory:
                 # RFC 3339 has years of four digits: ce_time is optional, the moment is not lost.
                 return ("bridge_timestamp_ms", str(timestamp_ms))
             text = _remember(self._seconds, second, _second_text(second), _MAX_KINDS)
-        return ("ce_time", f"{text}.{ms:03d}Z")
+        return ("ce_time", text + _MILLISECONDS[ms])
 
 
 def _require_foreign(metadata: Iterable[Header]) -> None:
@@ -171,6 +171,8 @@ def _remember(known: dict[K, V], key: K, value: V, limit: int) -> V:
 
 
 _SPEC_VERSION: Header = ("ce_specversion", "1.0")
+
+_MILLISECONDS = tuple(f".{ms:03d}Z" for ms in range(1000))
 
 _VARIABLE_SIZE = sum(
     len(name) + HEADER_FRAME + length

@@ -171,8 +171,8 @@ class RowEncoder:
         timestamp_ms = row.timestamp_ms
         if not 0 < timestamp_ms <= _INT64_MAX:  # 0 would be replaced by now, Java refuses less
             timestamp_ms = 1 if timestamp_ms <= 0 else _INT64_MAX
-        records = []
-        partitions = []
+        records: tuple[OutboundRecord, ...] = ()
+        partitions: tuple[tuple[str, int], ...] = ()
         for facts, pairs, limits_time in targets:
             pair = pairs[entity.hash % len(pairs)]
             record = _record((*pair, entity.key, payload, timestamp_ms, headers))
@@ -183,19 +183,11 @@ class RowEncoder:
                 )
             if limits_time and (refusal := facts.refusal(timestamp_ms, now_ms)):
                 return _unsendable(row, size, f"topic {pair[0]}: {refusal}")
-            records.append(record)
-            partitions.append(pair)
-        return _row(
-            (
-                row.persistence_id,
-                row.sequence_nr,
-                row.place,
-                tuple(records),
-                size * len(records),
-                tuple(partitions),
-                None,
-            )
-        )
+            records += (record,)
+            partitions += (pair,)
+        size *= len(records)
+        key = (row.persistence_id, row.sequence_nr, row.place)
+        return _row((*key, records, size, partitions, None))
 
 
 def mark_late(row: EncodedRow[OutboundRecord]) -> EncodedRow[OutboundRecord]:
