@@ -8,9 +8,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Generic, NamedTuple, TypeVar
 
+from bridge.core.parking import ParkingChange
 from bridge.core.positions import Place, Position
+from bridge.core.rows import JournalRow
 
-__all__ = ["Batch", "BatchLimits", "Batcher", "EncodedRow", "Step"]
+__all__ = ["Batch", "BatchLimits", "Batcher", "EncodedRow", "Step", "rows_taken"]
 
 R = TypeVar("R")
 
@@ -23,6 +25,7 @@ class EncodedRow(NamedTuple, Generic[R]):
         size: bytes of all records.
         partitions: (topic, partition) of each record.
         problem: why the row cannot be sent, None for nearly all.
+        source: the row as the journal gave it, for the records that it becomes when it is parked.
     """
 
     persistence_id: str
@@ -32,6 +35,7 @@ class EncodedRow(NamedTuple, Generic[R]):
     size: int
     partitions: tuple[tuple[str, int], ...]
     problem: str | None
+    source: JournalRow | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +54,13 @@ class Step(NamedTuple, Generic[R]):
         row: None only in a batch that moves the cursor without rows.
         window: position that the row's place refines.
         end: position behind the row when it closes its page, else None.
+        parking: what the step changes about parked entities, None for nearly all.
     """
 
     row: EncodedRow[R] | None
     window: Position
     end: Position | None
+    parking: ParkingChange | None = None
 
     @property
     def position(self) -> Position:
@@ -154,6 +160,12 @@ class Batcher(Generic[R]):
         rows = [step.row for step in steps if step.row is not None]
         self._records += sign * sum([_weight(row) for row in rows])
         self._bytes += sign * sum([row.size for row in rows])
+
+
+def rows_taken(steps: Iterable[Step[R]]) -> int:
+    """Rows of these steps that were taken from the journal; a released one was counted before."""
+    rows = [step.parking for step in steps if step.row is not None]
+    return len(rows) - sum([change.released for change in rows if change is not None])
 
 
 def _weight(row: EncodedRow[R]) -> int:

@@ -7,6 +7,7 @@ from typing import Generic, TypeVar
 
 from bridge.core.batching import Batch, EncodedRow
 from bridge.core.cursor import Cursor, JournalIdentity, TopicIdentity
+from bridge.core.parking import ParkedEntity, ReleaseRequest
 from bridge.core.positions import Position
 from bridge.core.rows import RowKey
 from bridge.errors import BridgeError
@@ -24,10 +25,12 @@ __all__ = [
     "Opened",
     "Outcome",
     "PageRead",
+    "ParkedRead",
     "Publish",
     "Published",
     "ReadCursor",
     "ReadPage",
+    "ReadParked",
     "RenewWitness",
     "Stop",
     "Superseded",
@@ -62,7 +65,7 @@ class OpenPublisher:
 
 @dataclass(frozen=True, slots=True)
 class ReadCursor:
-    """Read the last committed cursor."""
+    """Read the last committed cursor and the entities that are parked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +78,10 @@ class AttachJournal:
 
 @dataclass(frozen=True, slots=True)
 class CheckTopics:
-    """Compare topics with what they were at first use; without a cursor none may hold records."""
+    """Compare topics with what they were at first use; without a cursor none may hold records.
+
+    And see what operators ask for.
+    """
 
     generation: int
     stored: tuple[TopicIdentity, ...]
@@ -92,6 +98,15 @@ class ReadPage:
     generation: int
     position: Position
     settle: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ReadParked:
+    """Read and encode anew the first waiting events of an entity, as many as make a page."""
+
+    generation: int
+    entity: ParkedEntity
+    request: ReleaseRequest
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +156,7 @@ Effect = (
     | AttachJournal
     | CheckTopics
     | ReadPage
+    | ReadParked
     | RenewWitness
     | Publish[R]
     | ConfirmFencing
@@ -156,9 +172,16 @@ class Opened:
 
 @dataclass(frozen=True, slots=True)
 class CursorRead:
-    """The last committed cursor, None when there never was one."""
+    """What was committed last.
+
+    Attributes:
+        cursor: None when there never was one.
+        parked: the parked entities as of the same moment: only the producer that was opened before
+            can change them.
+    """
 
     cursor: Cursor | None
+    parked: Sequence[ParkedEntity] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +201,13 @@ class Attached:
 
 @dataclass(frozen=True, slots=True)
 class TopicsMatch:
-    """All topics are what they were."""
+    """All topics are what they were.
+
+    Attributes:
+        requests: releases that are asked for and not answered yet.
+    """
+
+    requests: Sequence[ReleaseRequest] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,12 +217,31 @@ class PageRead(Generic[R]):
     Attributes:
         topics: identities of all topics of the rows.
         batch_bytes: most bytes of a record batch that all these topics take.
+        read_at_ms: the reader's clock, milliseconds since 1970-01-01 UTC.
     """
 
     rows: Sequence[EncodedRow[R]]
     window: Position
     end: Position
     drained: bool
+    topics: Sequence[TopicIdentity]
+    batch_bytes: int
+    read_at_ms: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ParkedRead(Generic[R]):
+    """Rows of a parked entity in the order of their numbers, encoded anew.
+
+    Attributes:
+        more: True when there may be further ones behind them.
+        problem: why the journal could not be read further, None if it could.
+        topics, batch_bytes: as of a page.
+    """
+
+    rows: Sequence[EncodedRow[R]]
+    more: bool
+    problem: str | None
     topics: Sequence[TopicIdentity]
     batch_bytes: int
 
@@ -234,6 +282,7 @@ Outcome = (
     | Attached
     | TopicsMatch
     | PageRead[R]
+    | ParkedRead[R]
     | WitnessRenewed
     | Published
     | Superseded

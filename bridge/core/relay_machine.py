@@ -6,12 +6,10 @@ other. A failure of the publisher lane drops everything read for it: the cursor 
 only for the producer under which it was read or committed.
 """
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Generic, TypeVar
 
-from bridge.core.backoff import Backoff
-from bridge.core.batching import Batch, EncodedRow, Step
+from bridge.core.batching import Batch, Step
 from bridge.core.cursor import Cursor, TopicIdentity
 from bridge.core.effects import (
     Attached,
@@ -26,10 +24,12 @@ from bridge.core.effects import (
     OpenPublisher,
     Outcome,
     PageRead,
+    ParkedRead,
     Publish,
     Published,
     ReadCursor,
     ReadPage,
+    ReadParked,
     RenewWitness,
     Stop,
     Superseded,
@@ -39,9 +39,13 @@ from bridge.core.effects import (
     WitnessRenewed,
 )
 from bridge.core.intake import Intake
+from bridge.core.lot import RowMarker
 from bridge.core.positions import Position
+from bridge.core.relay_beginning import cursor_lost, first_cursor, taken_over
 from bridge.core.relay_settings import Phase, RelaySettings, RelayStats
-from bridge.errors import BridgeError, FencedError, OperatorError
+from bridge.core.releases import Releases
+from bridge.core.upkeep import Upkeep
+from bridge.errors import BridgeError, OperatorError
 
 __all__ = ["Phase", "RelayMachine", "RelaySettings", "RelayStats"]
 
@@ -50,16 +54,13 @@ R = TypeVar("R")
 _LANE_WAIT_MS = 1_000.0
 """Upper bound of one wait for the journal lane; its outcome ends the wait before."""
 
-_IDLE_POLL_FIRST_MS = 1.0
-"""Pause after the first empty poll: rows that trickle in are found at once."""
-
 
 class RelayMachine(Generic[R]):
     """One shard of one journal.
 
     Args:
         settings: see :class:`RelaySettings`.
-        mark_late: gives the row whose records say that they break their entity's order.
+        marker: gives the records of late, parked and released rows.
         batch_bytes: most bytes of a record batch to open the first producer with.
         now_ms: the clock at the beginning.
     """
@@ -67,22 +68,21 @@ class RelayMachine(Generic[R]):
     def __init__(
         self,
         settings: RelaySettings,
-        mark_late: Callable[[EncodedRow[R]], EncodedRow[R]],
+        marker: RowMarker[R],
         batch_bytes: int,
         now_ms: float,
     ) -> None:
         self._settings = settings
-        self.intake: Intake[R] = Intake(
-            settings.journal, settings.limits, settings.max_heads, settings.on_inversion, mark_late
-        )
+        self._marker = marker
+        self.intake: Intake[R] = Intake(settings, marker)
+        self._upkeep = Upkeep(settings, now_ms)
+        self._releases = Releases()
         self.phase = Phase.OPENING
         self.stats = RelayStats()
         self.cursor: Cursor | None = None
         self._batch_bytes = batch_bytes
         self._topics: dict[str, TopicIdentity] = {}
         self._known_owners: tuple[str, ...] = (settings.owner,)
-        self._compared: Cursor | None = None
-        self._matched: Cursor | None = None
         self._generation = 0
         self._lane: Effect[R] | None = None
         self._asked: Effect[R] | None = None
@@ -95,12 +95,8 @@ class RelayMachine(Generic[R]):
         self._suspect: BridgeError | None = None
         self._end: BridgeError | None = None
         self._failures = 0
-        self._empty_polls = 0
         self._deadline_ms: float | None = now_ms + settings.start_limit_ms
-        self._retry_at_ms = self._poll_at_ms = self._topics_at_ms = now_ms
-        self._committed_at_ms = now_ms
-        self._witness_at_ms = now_ms
-        self._witness_used = False
+        self._retry_at_ms = self._committed_at_ms = now_ms
 
     # --- what to do next -------------------------------------------------------------------
 
@@ -164,22 +160,33 @@ class RelayMachine(Generic[R]):
         if self._has_read_enough():
             self._end, self.phase = self.intake.halt, Phase.STOPPED
             return Stop(self._end)
-        return WaitUntil(self._poll_at_ms if self._lane is None else now_ms + _LANE_WAIT_MS)
+        return WaitUntil(self._upkeep.poll_at_ms if self._lane is None else now_ms + _LANE_WAIT_MS)
 
     def _journal_work(self, now_ms: float) -> Effect[R] | None:
         cursor = self._held_cursor()
-        if now_ms >= self._topics_at_ms:
-            return CheckTopics(self._generation, tuple(self._topics.values()), fresh=False)
-        if self._witness_used and now_ms >= self._witness_at_ms:
-            return RenewWitness(self._generation, cursor.identity)
-        if self._has_read_enough() or self.intake.full or now_ms < self._poll_at_ms:
+        topics = tuple(self._topics.values())
+        if (effect := self._upkeep.due(now_ms, self._generation, cursor, topics)) is not None:
+            return effect
+        if self._must_end() or self.intake.full:
+            return None
+        reads = not self._is_caught_up() and now_ms >= self._upkeep.poll_at_ms
+        if request := self._releases.next(self.intake.parked, page_due=reads):
+            entity = self.intake.parked[request.persistence_id]
+            return ReadParked(self._generation, entity, request)
+        if not reads:
             return None
         position = self._read_position or cursor.position
         return ReadPage(self._generation, position, self._is_idle(now_ms))
 
     def _has_read_enough(self) -> bool:
-        caught_up = self._drained and self._settings.until_caught_up
-        return caught_up or self._reopen or self.intake.halt is not None
+        releasing = self._releases.first(self.intake.parked) is not None
+        return self._must_end() or (self._is_caught_up() and not releasing)
+
+    def _is_caught_up(self) -> bool:
+        return self._drained and self._settings.until_caught_up
+
+    def _must_end(self) -> bool:
+        return self._reopen or self.intake.halt is not None
 
     @property
     def _reopen(self) -> bool:
@@ -191,7 +198,7 @@ class RelayMachine(Generic[R]):
 
     def _begin(self, effect: Effect[R]) -> Effect[R]:
         if isinstance(effect, CheckTopics):
-            self._compared = self.cursor  # as it was before: a topic may vanish while it is asked
+            self._upkeep.comparing(self.cursor)
         self._lane = effect
         return effect
 
@@ -232,13 +239,14 @@ class RelayMachine(Generic[R]):
             case AttachJournal(), Attached():
                 self._attached(outcome, now_ms)
             case CheckTopics(), TopicsMatch():
-                self._topics_match(now_ms)
+                self._topics_match(outcome, now_ms)
             case ReadPage(), PageRead():
                 self._page_read(effect, outcome, now_ms)
+            case ReadParked(), ParkedRead():
+                self._parked_read(effect, outcome)
             case RenewWitness(), WitnessRenewed():
                 self.cursor = replace(self._held_cursor(), identity=outcome.identity)
-                self._witness_at_ms = now_ms + self._settings.witness_period_ms
-                self._witness_used = False
+                self._upkeep.witness_renewed(now_ms)
             case Publish(), Published():
                 self._published(effect, outcome, now_ms)
             case ConfirmFencing(), Superseded():
@@ -251,7 +259,12 @@ class RelayMachine(Generic[R]):
         if found is not None and self._owned and found.owner not in self._known_owners:
             self._give_way(found.owner)  # it took over while this relay was cut off
             return
+        if found is None and outcome.parked:
+            self._end = cursor_lost(self._settings, len(outcome.parked))
+            self.phase = Phase.STOPPED
+            return
         self.cursor = found
+        self.intake.recall(outcome.parked)
         if found is not None and not self._owned:
             self._known_owners = (self._settings.owner, found.owner)
         self._topics = {t.name: t for t in outcome.cursor.topics} if outcome.cursor else {}
@@ -261,67 +274,67 @@ class RelayMachine(Generic[R]):
     def _attached(self, outcome: Attached, now_ms: float) -> None:
         found = self.cursor
         self.cursor = (
-            self._first_cursor(outcome)
+            first_cursor(self._settings, outcome)
             if found is None
             else replace(found, owner=self._settings.owner, identity=outcome.identity)
         )
         self._read_position = outcome.position
-        self._drained = self._witness_used = False
-        self._poll_at_ms = now_ms
-        self._witness_at_ms = now_ms + self._settings.witness_period_ms
-        self.intake.reset(outcome.recent)
+        self._drained = False
+        self._upkeep.attached(now_ms)
+        self.intake.reset(outcome.position, outcome.recent)
         self.phase = Phase.RUNNING if self._claimed else Phase.COMPARING
 
-    def _first_cursor(self, outcome: Attached) -> Cursor:
-        settings = self._settings
-        return Cursor(
-            app=settings.app,
-            journal=settings.journal,
-            shard=settings.shard,
-            shards=settings.shards,
-            owner=settings.owner,
-            identity=outcome.identity,
-            origin=outcome.position,
-            position=outcome.position,
-            topics=(),
-            rows=0,
-            committed_at_ms=0,
-        )
-
-    def _topics_match(self, now_ms: float) -> None:
-        self._topics_at_ms = now_ms + self._settings.topics_period_ms
-        self._matched = self._compared
+    def _topics_match(self, outcome: TopicsMatch, now_ms: float) -> None:
+        self._upkeep.topics_match(now_ms)
+        for request in self._releases.listed(outcome.requests, self.intake.parked):
+            self.intake.answer(request)
+            self._releases.answered(request)
         if self.phase is Phase.COMPARING:
             self.phase = Phase.CLAIMING
 
     def _page_read(self, effect: ReadPage, page: PageRead[R], now_ms: float) -> None:
-        if page.batch_bytes < self._opened_bytes:
-            # A topic takes less than the producer may batch: small records would fail together.
-            self._batch_bytes = min(self._batch_bytes, page.batch_bytes)
+        if self._takes_less(page):
             return
         self._read_position, self._drained = page.end, page.drained
-        for topic in page.topics:
-            self._topics.setdefault(topic.name, topic)
         if page.rows:
-            self._empty_polls = 0
+            self._upkeep.rows_read()
             self.intake.accept(page)
+            self._use_topics(page)
         elif page.drained:
-            self._empty_polls += 1
-            pause = Backoff(_IDLE_POLL_FIRST_MS, self._settings.poll_interval_ms)
-            self._poll_at_ms = now_ms + pause.delay_ms(self._empty_polls)
+            self._upkeep.nothing_read(now_ms)
             if effect.settle:
                 self.intake.mark(page.end)
+
+    def _parked_read(self, effect: ReadParked, read: ParkedRead[R]) -> None:
+        if self._takes_less(read):
+            return
+        if self.intake.release(effect.request, read):
+            self._releases.answered(effect.request)
+        self._use_topics(read)
+
+    def _takes_less(self, read: PageRead[R] | ParkedRead[R]) -> bool:
+        """Whether a topic takes less than the producer may batch: small records would fail too."""
+        if read.batch_bytes >= self._opened_bytes:
+            return False
+        self._batch_bytes = min(self._batch_bytes, read.batch_bytes)
+        return True
+
+    def _use_topics(self, read: PageRead[R] | ParkedRead[R]) -> None:
+        internal = self._marker.topics() if self.intake.parked else ()
+        for topic in (*read.topics, *internal):
+            self._topics.setdefault(topic.name, topic)
 
     def _published(self, effect: Publish[R], outcome: Published, now_ms: float) -> None:
         if not 0 < outcome.steps <= len(effect.batch.steps):
             raise IllegalOutcomeError(f"{outcome.steps} steps of {len(effect.batch.steps)}")
+        self.intake.committed(effect.batch.steps[: outcome.steps])
         self.intake.put_back(effect.batch.steps[outcome.steps :])
         identity = self._held_cursor().identity  # the witness may have been renewed meanwhile
         self.cursor = replace(outcome.cursor, identity=identity)
         rows = outcome.cursor.rows - effect.cursor.rows
         self.stats.rows += rows
         self.stats.transactions += 1
-        self._witness_used = self._witness_used or (rows > 0 and effect.cursor.identity == identity)
+        self._upkeep.committed(rows, effect.cursor.identity, identity)
         self._committed_at_ms = now_ms
         if self._claimed:  # a claim always succeeds where only a tag topic refuses
             self._failures = 0
@@ -341,10 +354,7 @@ class RelayMachine(Generic[R]):
         self._start_over(Phase.OPENING)
 
     def _give_way(self, rival: str) -> None:
-        self._end = FencedError(
-            f"journal {self._settings.journal}: relay {rival} has taken over",
-            "one relay per journal and shard: leave this one stopped",
-        )
+        self._end = taken_over(self._settings, rival)
         self.phase = Phase.STOPPED
 
     # --- failures --------------------------------------------------------------------------
@@ -361,30 +371,18 @@ class RelayMachine(Generic[R]):
         if outcome.verdict is Verdict.STOP or (late and outcome.verdict is not Verdict.FENCED):
             error = outcome.error
             if isinstance(effect, CheckTopics) and isinstance(error, OperatorError):
-                error = self._with_doubtful_range(error)
+                error = self._upkeep.with_doubtful_range(error, self.cursor)
             self._end, self.phase = error, Phase.STOPPED
             return
         self._pause(now_ms)
         if outcome.verdict is Verdict.FENCED:
             self.stats.fenced += 1
             self._start_over(Phase.JUDGING)
-        elif isinstance(effect, ReadPage | RenewWitness | AttachJournal):
+        elif isinstance(effect, ReadPage | ReadParked | RenewWitness | AttachJournal):
             self._start_over(Phase.ATTACHING)  # the producer and its cursor stay valid
         elif isinstance(effect, OpenPublisher | Publish):
             self._start_over(Phase.OPENING)
         # Reading the cursor, comparing topics and judging a fence are simply tried again.
-
-    def _with_doubtful_range(self, error: OperatorError) -> OperatorError:
-        """What was published since the topics last matched: a deleted topic takes it in silence."""
-        cursor, matched = self.cursor, self._matched
-        if cursor is None or matched is None:
-            return error
-        rows = cursor.rows - matched.rows
-        return OperatorError(
-            f"{error.what}; {rows} rows were published since all topics last matched, from "
-            f"position {matched.position} to {cursor.position}",
-            error.hint,
-        )
 
     def _pause(self, now_ms: float) -> None:
         self._failures += 1
@@ -394,6 +392,7 @@ class RelayMachine(Generic[R]):
         self._generation += 1
         self._lane = None
         self.intake.reset()
+        self._releases.forget_answers()
         self._staged = None
         self._read_position = None
         self.phase = phase

@@ -37,6 +37,7 @@ class RelaySettings:
         idle_commit_ms: a relay idle for this long commits a cursor, so that Kafka does not forget
             the transactional id (7 days by default) and with it the fence.
         max_heads: entities in the inversion guard.
+        max_parked: entities that may be parked at a time; one more stops the relay.
     """
 
     app: str
@@ -45,6 +46,7 @@ class RelaySettings:
     limits: BatchLimits
     poll_interval_ms: float
     on_inversion: Literal["stop", "late"] = "stop"
+    on_poison: Literal["park", "stop"] = "park"
     until_caught_up: bool = False
     shard: int = 0
     shards: int = 1
@@ -53,6 +55,7 @@ class RelaySettings:
     topics_period_ms: float = 3_000
     idle_commit_ms: float = 300_000
     max_heads: int = 20_000
+    max_parked: int = 10_000
     retry: Backoff = field(default_factory=lambda: Backoff(100, 5_000))
 
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import TypeVar
 
 from bridge.core.backoff import Backoff
-from bridge.core.batching import BatchLimits, EncodedRow
+from bridge.core.batching import BatchLimits, EncodedRow, rows_taken
 from bridge.core.cursor import Cursor, JournalIdentity, TopicIdentity
 from bridge.core.effects import (
     Attached,
@@ -26,6 +26,7 @@ from bridge.core.effects import (
     Verdict,
     WaitUntil,
 )
+from bridge.core.parking import ParkedEntity, ParkingChange
 from bridge.core.positions import SequencePosition
 from bridge.core.relay_machine import RelayMachine
 from bridge.core.relay_settings import RelaySettings
@@ -33,6 +34,8 @@ from bridge.core.rows import RowKey
 from bridge.errors import UnavailableError
 
 __all__ = [
+    "DEAD_LETTERS",
+    "HOPELESS",
     "TOPIC",
     "Desk",
     "at",
@@ -47,6 +50,8 @@ __all__ = [
 ]
 
 TOPIC = TopicIdentity("shop.a", "id of shop.a", 6)
+DEAD_LETTERS = TopicIdentity("shop--orders--dlq", "id of the dead letters", 6)
+HOPELESS = "it cannot even be a dead letter"
 E = TypeVar("E")
 
 
@@ -92,9 +97,32 @@ def failed(verdict: Verdict) -> Failed:
 def published(effect: Publish[str], now_ms: float, steps: int | None = None) -> Published:
     """What a publisher reports after the first `steps` steps, by default all, are committed."""
     sent = effect.batch.steps[:steps]
-    rows = sum(step.row is not None for step in sent)
-    cursor = effect.cursor.moved(sent[-1].position, rows, int(now_ms))
+    cursor = effect.cursor.moved(sent[-1].position, rows_taken(sent), int(now_ms))
     return Published(len(sent), cursor)
+
+
+class _Marker:
+    """Records that say what became of a row."""
+
+    def mark_late(self, row: "Row") -> "Row":
+        return row._replace(records=tuple(f"{x} late" for x in row.records))
+
+    def park(self, row: "Row", change: ParkingChange) -> "Row":  # noqa: ARG002
+        if row.problem == HOPELESS:
+            return row
+        letters = (f"dlq {row.persistence_id}/{row.sequence_nr}",)
+        return row._replace(records=letters if row.records or row.problem else (), problem=None)
+
+    def release(self, row: "Row | None", change: ParkingChange) -> "Row":
+        if row is None:
+            row = EncodedRow(change.persistence_id, 0, (0,), (), 1, (), None)
+        if change.discarded is not None:
+            number, _ = change.discarded
+            row = row._replace(records=(*row.records, f"discarded {row.persistence_id}/{number}"))
+        return row
+
+    def topics(self) -> list[TopicIdentity]:
+        return [DEAD_LETTERS]
 
 
 class Desk:
@@ -117,7 +145,7 @@ class Desk:
         self.sent: list[str] = []
         self.machine: RelayMachine[str] = machine or RelayMachine(
             RelaySettings(**settings),  # type: ignore[arg-type]
-            lambda r: r._replace(records=tuple(f"{x} late" for x in r.records)),
+            _Marker(),
             1000,
             self.now,
         )
@@ -163,18 +191,23 @@ class Desk:
         self.answer(effect, outcome)
         return effect
 
-    def recall(self, cursor: Cursor | None) -> None:
+    def recall(self, cursor: Cursor | None, parked: Sequence[ParkedEntity] = ()) -> None:
         """Open a producer and read the cursor."""
         self.do(OpenPublisher, Opened())
-        self.do(ReadCursor, CursorRead(cursor))
+        self.do(ReadCursor, CursorRead(cursor, parked))
 
     def attach(self, number: int, witness: str = "w0", recent: Sequence[RowKey] = ()) -> None:
         """Attach the journal at a position."""
         self.do(AttachJournal, Attached(identity(witness), at(number), recent))
 
-    def start(self, cursor: Cursor | None = None, recent: Sequence[RowKey] = ()) -> "Desk":
+    def start(
+        self,
+        cursor: Cursor | None = None,
+        recent: Sequence[RowKey] = (),
+        parked: Sequence[ParkedEntity] = (),
+    ) -> "Desk":
         """From the beginning to the claim committed."""
-        self.recall(cursor)
+        self.recall(cursor, parked)
         position = 0 if cursor is None else cursor.rows
         self.attach(position, recent=recent)
         self.do(CheckTopics, TopicsMatch())

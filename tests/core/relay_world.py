@@ -1,6 +1,5 @@
 """A journal, a broker and a clumsy world around the relay's machine; every step is checked."""
 
-from dataclasses import dataclass, field
 from random import Random
 from typing import assert_never
 
@@ -19,10 +18,12 @@ from bridge.core.effects import (
     OpenPublisher,
     Outcome,
     PageRead,
+    ParkedRead,
     Publish,
     Published,
     ReadCursor,
     ReadPage,
+    ReadParked,
     RenewWitness,
     Stop,
     Superseded,
@@ -31,61 +32,17 @@ from bridge.core.effects import (
     WaitUntil,
     WitnessRenewed,
 )
-from bridge.core.positions import Position, SequencePosition
+from bridge.core.parking import ParkedEntity, ReleaseRequest
+from bridge.core.positions import SequencePosition
 from bridge.core.relay_machine import RelayMachine
 from bridge.core.relay_settings import RelaySettings
 from bridge.core.rows import RowKey
 from bridge.errors import UnavailableError
+from tests.core.world_parts import Broker, Journal, Marker, number_of
 
 __all__ = ["World"]
 
-_ENTITIES = 3
-Lane = AttachJournal | CheckTopics | ReadPage | RenewWitness
-
-
-@dataclass
-class _Journal:
-    """Events in the order in which they became visible; some became visible twice."""
-
-    rows: list[RowKey] = field(default_factory=list)
-    witnesses: tuple[str, str] = ("w0", "")
-    witnesses_written: int = 0
-
-    def grow(self, rng: Random) -> None:
-        for _ in range(rng.randrange(6)):
-            if self.rows and rng.random() < 0.1:
-                self.rows.append(rng.choice(self.rows[-8:]))
-                continue
-            pid = f"e{rng.randrange(_ENTITIES)}"
-            count = sum(key.persistence_id == pid for key in set(self.rows))
-            self.rows.append(RowKey(pid, count + 1))
-
-    def renew(self, committed: str) -> str:
-        self.witnesses_written += 1
-        self.witnesses = (f"w{self.witnesses_written}", committed)
-        return self.witnesses[0]
-
-    def events(self, end: int) -> list[RowKey]:
-        """The different events among the first `end` rows, in order: what must be published."""
-        return list(dict.fromkeys(self.rows[:end]))
-
-
-@dataclass
-class _Broker:
-    """Committed records and the last committed cursor: the truth."""
-
-    published: list[RowKey] = field(default_factory=list)
-    cursor: Cursor | None = None
-    opened_with: int = 0
-
-    def commit(self, effect: Publish[int], steps: int) -> Cursor:
-        sent = effect.batch.steps[:steps]
-        rows = [step.row for step in sent if step.row is not None]
-        for row in rows:
-            assert self.opened_with <= min(row.records), "a batch would be too large for a topic"
-            self.published.append(RowKey(row.persistence_id, row.sequence_nr))
-        self.cursor = effect.cursor.moved(sent[-1].position, len(rows), 1)
-        return self.cursor
+Lane = AttachJournal | CheckTopics | ReadPage | ReadParked | RenewWitness
 
 
 class World:
@@ -94,16 +51,21 @@ class World:
     Args:
         rng: decides everything that happens.
         trouble: probability of each mishap.
+        poison: probability that an event cannot be sent until something is mended.
     """
 
-    def __init__(self, rng: Random, trouble: float) -> None:
+    def __init__(self, rng: Random, trouble: float, poison: float = 0.0) -> None:
         self._rng = rng
         self._trouble = trouble
+        self._poison = poison
+        self._asked = 0
+        self._checked: Cursor | None = None
+        self._seen: tuple[ReleaseRequest, ...] = ()
         self._batch_bytes = 1_000
         self._starts = 0
         self.now = 0.0
-        self.journal = _Journal()
-        self.broker = _Broker()
+        self.journal = Journal()
+        self.broker = Broker()
         self.crash(until_caught_up=False)
 
     def crash(self, *, until_caught_up: bool) -> None:
@@ -123,11 +85,15 @@ class World:
             retry=Backoff(10, 80),
         )
         self._lanes: list[Lane] = []
-        self.machine: RelayMachine[int] = RelayMachine(settings, lambda r: r, 1_000, self.now)
+        self.machine: RelayMachine[int] = RelayMachine(settings, Marker(), 1_000, self.now)
 
     def heal(self) -> None:
-        """From here on nothing goes wrong and the journal no longer grows."""
+        """From here on nothing goes wrong; what was wrong is mended, all releases are asked for."""
         self._trouble = 0.0
+        self.journal.poison.clear()
+        for pid in self.broker.parked:
+            self._asked += 1
+            self.broker.request(pid, self._asked)
         self.crash(until_caught_up=True)
 
     def step(self) -> Stop | None:
@@ -135,7 +101,9 @@ class World:
         if self._hits():
             self.crash(until_caught_up=False)
         if self._trouble and self._rng.random() < 0.3:
-            self.journal.grow(self._rng)
+            self.journal.grow(self._rng, self._poison)
+        if self._trouble and self._rng.random() < self._poison:
+            self._operate()
         if self._trouble and self._batch_bytes > 100 and self._rng.random() < 0.02:
             self._batch_bytes -= 300
         self.now += self._rng.randrange(5)
@@ -147,15 +115,25 @@ class World:
 
     def _check(self) -> None:
         cursor = self.broker.cursor
-        end = 0 if cursor is None else _number(cursor.position)
-        assert self.broker.published == self.journal.events(end)
+        if cursor is not self._checked:
+            self._checked = cursor
+            self.broker.check(self.journal)
         if cursor is not None:
-            assert cursor.rows == len(self.broker.published)
             assert cursor.identity.witness in self.journal.witnesses, "its own journal is refused"
+
+    def _operate(self) -> None:
+        if not self.broker.parked:
+            return
+        entity = self.broker.parked[self._rng.choice(sorted(self.broker.parked))]
+        if self._rng.random() < 0.5:
+            self.journal.poison.discard(RowKey(entity.persistence_id, entity.first))
+        self._asked += 1
+        discard = entity.first if self._rng.random() < 0.2 else None
+        self.broker.request(entity.persistence_id, self._asked, discard)
 
     def _perform(self, effect: Effect[int]) -> Stop | None:
         match effect:
-            case AttachJournal() | CheckTopics() | ReadPage() | RenewWitness():
+            case AttachJournal() | CheckTopics() | ReadPage() | ReadParked() | RenewWitness():
                 self._lanes.append(effect)
             case WaitUntil(at_ms):
                 assert at_ms > self.now, "a wait that is over is a busy loop"
@@ -168,7 +146,9 @@ class World:
                 self.broker.opened_with = batch_bytes
                 self._answer(effect, Opened())
             case ReadCursor():
-                self._answer(effect, CursorRead(self.broker.cursor))
+                self._answer(
+                    effect, CursorRead(self.broker.cursor, list(self.broker.parked.values()))
+                )
             case ConfirmFencing():
                 self._answer(effect, Superseded(None))
             case _:
@@ -201,9 +181,11 @@ class World:
             case AttachJournal(_, cursor):
                 outcome = self._attach(cursor)
             case CheckTopics():
-                outcome = TopicsMatch()
+                outcome = TopicsMatch(self._requests())
             case ReadPage(_, position):
-                outcome = self._read(_number(position))
+                outcome = self._read(number_of(position))
+            case ReadParked(_, entity):
+                outcome = self._read_parked(entity)
             case RenewWitness(_, committed):
                 outcome = self._renew(committed)
             case _:
@@ -214,7 +196,7 @@ class World:
         if cursor is None:
             return Attached(self._identity(self.journal.witnesses[0]), SequencePosition(0), ())
         assert cursor.identity.witness in self.journal.witnesses
-        end = _number(cursor.position)
+        end = number_of(cursor.position)
         return Attached(cursor.identity, cursor.position, self.journal.rows[:end])
 
     def _renew(self, committed: JournalIdentity) -> WitnessRenewed:
@@ -225,15 +207,31 @@ class World:
     def _read(self, start: int) -> PageRead[int]:
         visible = len(self.journal.rows)
         end = min(visible, start + self._rng.randrange(7))
-        rows = [self._encode(number) for number in range(start + 1, end + 1)]
+        rows = [self._encode(self.journal.rows[n - 1], n) for n in range(start + 1, end + 1)]
         topic = TopicIdentity("shop.a", "id", 6)
         here, behind = SequencePosition(start), SequencePosition(end)
         return PageRead(rows, here, behind, end == visible, [topic], self._batch_bytes)
 
-    def _encode(self, number: int) -> EncodedRow[int]:
+    def _read_parked(self, entity: ParkedEntity) -> ParkedRead[int]:
+        found = self.journal.of_entity(entity)
+        taken = found[: self._rng.randint(1, 3)]
+        rows = [self._encode(key, 0) for key in taken]
+        topic = TopicIdentity("shop.a", "id", 6)
+        return ParkedRead(rows, len(taken) < len(found), None, [topic], self._batch_bytes)
+
+    def _requests(self) -> tuple[ReleaseRequest, ...]:
+        """Open requests; now and then a commit is not visible yet."""
+        if not self._hits():
+            self._seen = tuple(self.broker.requests.values())
+        return self._seen
+
+    def _encode(self, key: RowKey, place: int) -> EncodedRow[int]:
         """The record is the most bytes that its topic takes in a batch."""
-        pid, nr = self.journal.rows[number - 1]
-        return EncodedRow(pid, nr, (number,), (self._batch_bytes,), 10, (("shop.a", 0),), None)
+        if key in self.journal.untagged:
+            return EncodedRow(*key, (place,), (), 0, (), None)
+        if key in self.journal.poison:
+            return EncodedRow(*key, (place,), (), 10, (), f"event {key} is too large")
+        return EncodedRow(*key, (place,), (self._batch_bytes,), 10, (("shop.a", 0),), None)
 
     def _identity(self, witness: str) -> JournalIdentity:
         return JournalIdentity("system", 1, witness)
@@ -244,8 +242,3 @@ class World:
     def _failure(self) -> Failed:
         verdicts = (Verdict.RETRY, Verdict.NEW_PRODUCER, Verdict.FENCED)
         return Failed(self._rng.choice(verdicts), UnavailableError("staged"))
-
-
-def _number(position: Position) -> int:
-    assert isinstance(position, SequencePosition)
-    return position.after

@@ -56,8 +56,8 @@ def test_by_choice_inversions_are_published_marked_and_counted() -> None:
     assert (desk.machine.intake.late, desk.machine.intake.duplicates_dropped) == (2, 1)
 
 
-def test_a_row_with_a_problem_stops_behind_everything_before_it() -> None:
-    desk = Desk().start()
+def test_by_choice_a_row_with_a_problem_stops_behind_everything_before_it() -> None:
+    desk = Desk(on_poison="stop").start()
     desk.read(page(row(1), row(2), row(3, problem="event 'e'/3 is too large"), row(4)))
     desk.publish()
     error = desk.stopped().error
