@@ -20,6 +20,7 @@ __all__ = [
     "Effect",
     "Failed",
     "IllegalOutcomeError",
+    "JournalEffect",
     "OpenPublisher",
     "Opened",
     "Outcome",
@@ -135,18 +136,10 @@ class Stop:
     error: BridgeError | None
 
 
-Effect = (
-    OpenPublisher
-    | ReadCursor
-    | AttachJournal
-    | CheckTopics
-    | ReadPage
-    | RenewWitness
-    | Publish[R]
-    | ConfirmFencing
-    | WaitUntil
-    | Stop
-)
+JournalEffect = AttachJournal | CheckTopics | ReadPage | RenewWitness
+"""What the journal lane carries out."""
+
+Effect = JournalEffect | OpenPublisher | ReadCursor | Publish[R] | ConfirmFencing | WaitUntil | Stop
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,7 +46,7 @@ class Intake(Generic[R]):
 
     @property
     def full(self) -> bool:
-        """True when a whole transaction waits."""
+        """True when reading further ahead is pointless."""
         return self._batcher.full
 
     def reset(self, recent: Iterable[RowKey] = ()) -> None:

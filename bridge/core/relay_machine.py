@@ -22,6 +22,7 @@ from bridge.core.effects import (
     Effect,
     Failed,
     IllegalOutcomeError,
+    JournalEffect,
     Opened,
     OpenPublisher,
     Outcome,
@@ -40,8 +41,9 @@ from bridge.core.effects import (
 )
 from bridge.core.intake import Intake
 from bridge.core.positions import Position
+from bridge.core.relay_errors import superseded, with_doubtful_range
 from bridge.core.relay_settings import Phase, RelaySettings, RelayStats
-from bridge.errors import BridgeError, FencedError, OperatorError
+from bridge.errors import BridgeError, OperatorError
 
 __all__ = ["Phase", "RelayMachine", "RelaySettings", "RelayStats"]
 
@@ -84,9 +86,9 @@ class RelayMachine(Generic[R]):
         self._compared: Cursor | None = None
         self._matched: Cursor | None = None
         self._generation = 0
-        self._lane: Effect[R] | None = None
+        self._lane: JournalEffect | None = None
         self._asked: Effect[R] | None = None
-        self._staged: Batch[R] | None = None
+        self._failed_beside: Failed | None = None
         self._read_position: Position | None = None
         self._drained = False
         self._opened_bytes = batch_bytes
@@ -123,6 +125,13 @@ class RelayMachine(Generic[R]):
             self._asked = effect
         return effect
 
+    def beside(self, now_ms: float) -> JournalEffect | None:
+        """The next thing to begin on the journal lane; also while a transaction is published."""
+        if self.phase is not Phase.RUNNING or self._lane is not None:
+            return None
+        effect = self._journal_work(now_ms)
+        return None if effect is None else self._begin(effect)
+
     def _choose(self, now_ms: float) -> Effect[R]:
         if now_ms < self._retry_at_ms:
             return WaitUntil(self._retry_at_ms)
@@ -149,13 +158,9 @@ class RelayMachine(Generic[R]):
                 return ConfirmFencing(self._known_owners)
 
     def _running(self, now_ms: float) -> Effect[R]:
-        # Taken before the read is decided on: room for the next page is made now, so that it is
-        # read while this batch is published.
-        self._staged = self._staged or self.intake.take()
-        if self._lane is None and (effect := self._journal_work(now_ms)) is not None:
-            return self._begin(effect)
-        if self._staged is not None:
-            batch, self._staged = self._staged, None
+        if (effect := self.beside(now_ms)) is not None:
+            return effect
+        if (batch := self.intake.take()) is not None:
             topics = tuple(self._topics.values())
             return Publish(batch, replace(self._held_cursor(), topics=topics))
         if self._reopen:
@@ -166,7 +171,7 @@ class RelayMachine(Generic[R]):
             return Stop(self._end)
         return WaitUntil(self._poll_at_ms if self._lane is None else now_ms + _LANE_WAIT_MS)
 
-    def _journal_work(self, now_ms: float) -> Effect[R] | None:
+    def _journal_work(self, now_ms: float) -> JournalEffect | None:
         cursor = self._held_cursor()
         if now_ms >= self._topics_at_ms:
             return CheckTopics(self._generation, tuple(self._topics.values()), fresh=False)
@@ -189,7 +194,7 @@ class RelayMachine(Generic[R]):
     def _is_idle(self, now_ms: float) -> bool:
         return now_ms - self._committed_at_ms >= self._settings.idle_commit_ms
 
-    def _begin(self, effect: Effect[R]) -> Effect[R]:
+    def _begin(self, effect: JournalEffect) -> JournalEffect:
         if isinstance(effect, CheckTopics):
             self._compared = self.cursor  # as it was before: a topic may vanish while it is asked
         self._lane = effect
@@ -212,13 +217,20 @@ class RelayMachine(Generic[R]):
             return
         if getattr(effect, "generation", self._generation) != self._generation:
             return  # read for a producer that is gone
-        if effect is not (self._asked or self._lane):  # one that is to be done comes first
+        if effect is not self._asked and effect is not self._lane:
             raise IllegalOutcomeError(f"{outcome} of {effect}, which nobody waits for")
+        if effect is self._lane and self._asked is not None and isinstance(outcome, Failed):
+            # It may start everything over: first it has to be known what was committed.
+            self._failed_beside = outcome
+            return
         self._dispatch(effect, outcome, now_ms)
-        if effect is self._asked:
-            self._asked = None
-        else:
+        if effect is not self._asked:
             self._lane = None
+            return
+        self._asked = None
+        failure, self._failed_beside = self._failed_beside, None
+        if failure is not None and self._lane is not None:
+            self.receive(self._lane, failure, now_ms)
 
     def _dispatch(self, effect: Effect[R], outcome: Outcome[R], now_ms: float) -> None:
         match effect, outcome:
@@ -341,10 +353,7 @@ class RelayMachine(Generic[R]):
         self._start_over(Phase.OPENING)
 
     def _give_way(self, rival: str) -> None:
-        self._end = FencedError(
-            f"journal {self._settings.journal}: relay {rival} has taken over",
-            "one relay per journal and shard: leave this one stopped",
-        )
+        self._end = superseded(self._settings.journal, rival)
         self.phase = Phase.STOPPED
 
     # --- failures --------------------------------------------------------------------------
@@ -361,7 +370,7 @@ class RelayMachine(Generic[R]):
         if outcome.verdict is Verdict.STOP or (late and outcome.verdict is not Verdict.FENCED):
             error = outcome.error
             if isinstance(effect, CheckTopics) and isinstance(error, OperatorError):
-                error = self._with_doubtful_range(error)
+                error = with_doubtful_range(error, self.cursor, self._matched)
             self._end, self.phase = error, Phase.STOPPED
             return
         self._pause(now_ms)
@@ -374,18 +383,6 @@ class RelayMachine(Generic[R]):
             self._start_over(Phase.OPENING)
         # Reading the cursor, comparing topics and judging a fence are simply tried again.
 
-    def _with_doubtful_range(self, error: OperatorError) -> OperatorError:
-        """What was published since the topics last matched: a deleted topic takes it in silence."""
-        cursor, matched = self.cursor, self._matched
-        if cursor is None or matched is None:
-            return error
-        rows = cursor.rows - matched.rows
-        return OperatorError(
-            f"{error.what}; {rows} rows were published since all topics last matched, from "
-            f"position {matched.position} to {cursor.position}",
-            error.hint,
-        )
-
     def _pause(self, now_ms: float) -> None:
         self._failures += 1
         self._retry_at_ms = now_ms + self._settings.retry.delay_ms(self._failures)
@@ -394,6 +391,5 @@ class RelayMachine(Generic[R]):
         self._generation += 1
         self._lane = None
         self.intake.reset()
-        self._staged = None
         self._read_position = None
         self.phase = phase
