@@ -1,7 +1,7 @@
 """The relay as a state machine: outcomes in, the next effect out, nothing done here.
 
-Two lanes run side by side: the *journal lane* reads and encodes ahead (one effect at a time, asked
-for before the publish of the same moment), the *publisher lane* commits one transaction after the
+Two lanes run side by side: the *journal lane* reads and encodes ahead, one effect at a time, also
+in the middle of a transaction (`beside`); the *publisher lane* commits one transaction after the
 other. A failure of the publisher lane drops everything read for it: the cursor in memory is valid
 only for the producer under which it was read or committed.
 """
