@@ -40,11 +40,14 @@ lint: setup
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
+# Two at a time, each with servers of its own: most tests wait for servers.
+PYTEST := $(BIN)/pytest -n 2 --dist loadfile
+
 test: lint
-	$(BIN)/pytest -m 'not slow'
+	$(PYTEST) -m 'not slow'
 
 test-full: lint
-	$(BIN)/pytest
+	$(PYTEST)
 
 benchmark: setup
 	$(BIN)/python -m benchmarks

@@ -14,9 +14,9 @@ __all__: list[str] = []
 def main() -> None:
     """Run all measurements and print one table."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("--rows", type=int, default=500_000, help="backlog to drain")
+    parser.add_argument("--rows", type=int, default=1_000_000, help="backlog to drain")
     parser.add_argument("--rounds", type=int, default=3, help="rounds of relay and bare producer")
-    parser.add_argument("--seconds", type=int, default=20, help="length of the latency run")
+    parser.add_argument("--seconds", type=int, default=30, help="length of the latency run")
     parser.add_argument("--rate", type=int, default=1_000, help="rows/s of the latency run")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder, open_setting(Path(folder)) as setting:

@@ -91,8 +91,9 @@ class Batcher(Generic[R]):
 
     @property
     def full(self) -> bool:
-        """True when at least one whole transaction waits: reading further ahead is pointless."""
-        return self._records >= self._limits.max_records or self._bytes >= self._limits.max_bytes
+        """True when two whole transactions wait: one to go out next, one to read behind it."""
+        limits = self._limits
+        return self._records >= 2 * limits.max_records or self._bytes >= 2 * limits.max_bytes
 
     def add(self, steps: Iterable[Step[R]]) -> None:
         """Queue steps behind those that wait."""

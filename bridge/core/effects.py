@@ -21,6 +21,7 @@ __all__ = [
     "Effect",
     "Failed",
     "IllegalOutcomeError",
+    "JournalEffect",
     "OpenPublisher",
     "Opened",
     "Outcome",
@@ -150,19 +151,10 @@ class Stop:
     error: BridgeError | None
 
 
-Effect = (
-    OpenPublisher
-    | ReadCursor
-    | AttachJournal
-    | CheckTopics
-    | ReadPage
-    | ReadParked
-    | RenewWitness
-    | Publish[R]
-    | ConfirmFencing
-    | WaitUntil
-    | Stop
-)
+JournalEffect = AttachJournal | CheckTopics | ReadPage | ReadParked | RenewWitness
+"""What the journal lane carries out."""
+
+Effect = JournalEffect | OpenPublisher | ReadCursor | Publish[R] | ConfirmFencing | WaitUntil | Stop
 
 
 @dataclass(frozen=True, slots=True)

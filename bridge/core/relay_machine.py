@@ -1,7 +1,7 @@
 """The relay as a state machine: outcomes in, the next effect out, nothing done here.
 
-Two lanes run side by side: the *journal lane* reads and encodes ahead (one effect at a time, asked
-for before the publish of the same moment), the *publisher lane* commits one transaction after the
+Two lanes run side by side: the *journal lane* reads and encodes ahead, one effect at a time, also
+in the middle of a transaction (`beside`); the *publisher lane* commits one transaction after the
 other. A failure of the publisher lane drops everything read for it: the cursor in memory is valid
 only for the producer under which it was read or committed.
 """
@@ -20,6 +20,7 @@ from bridge.core.effects import (
     Effect,
     Failed,
     IllegalOutcomeError,
+    JournalEffect,
     Opened,
     OpenPublisher,
     Outcome,
@@ -84,9 +85,9 @@ class RelayMachine(Generic[R]):
         self._topics: dict[str, TopicIdentity] = {}
         self._known_owners: tuple[str, ...] = (settings.owner,)
         self._generation = 0
-        self._lane: Effect[R] | None = None
+        self._lane: JournalEffect | None = None
         self._asked: Effect[R] | None = None
-        self._staged: Batch[R] | None = None
+        self._failed_beside: Failed | None = None
         self._read_position: Position | None = None
         self._drained = False
         self._opened_bytes = batch_bytes
@@ -119,6 +120,13 @@ class RelayMachine(Generic[R]):
             self._asked = effect
         return effect
 
+    def beside(self, now_ms: float) -> JournalEffect | None:
+        """The next thing to begin on the journal lane; also while a transaction is published."""
+        if self.phase is not Phase.RUNNING or self._lane is not None:
+            return None
+        effect = self._journal_work(now_ms)
+        return None if effect is None else self._begin(effect)
+
     def _choose(self, now_ms: float) -> Effect[R]:
         if now_ms < self._retry_at_ms:
             return WaitUntil(self._retry_at_ms)
@@ -145,13 +153,9 @@ class RelayMachine(Generic[R]):
                 return ConfirmFencing(self._known_owners)
 
     def _running(self, now_ms: float) -> Effect[R]:
-        # Taken before the read is decided on: room for the next page is made now, so that it is
-        # read while this batch is published.
-        self._staged = self._staged or self.intake.take()
-        if self._lane is None and (effect := self._journal_work(now_ms)) is not None:
-            return self._begin(effect)
-        if self._staged is not None:
-            batch, self._staged = self._staged, None
+        if (effect := self.beside(now_ms)) is not None:
+            return effect
+        if (batch := self.intake.take()) is not None:
             topics = tuple(self._topics.values())
             return Publish(batch, replace(self._held_cursor(), topics=topics))
         if self._reopen:
@@ -162,7 +166,7 @@ class RelayMachine(Generic[R]):
             return Stop(self._end)
         return WaitUntil(self._upkeep.poll_at_ms if self._lane is None else now_ms + _LANE_WAIT_MS)
 
-    def _journal_work(self, now_ms: float) -> Effect[R] | None:
+    def _journal_work(self, now_ms: float) -> JournalEffect | None:
         cursor = self._held_cursor()
         topics = tuple(self._topics.values())
         if (effect := self._upkeep.due(now_ms, self._generation, cursor, topics)) is not None:
@@ -196,7 +200,7 @@ class RelayMachine(Generic[R]):
     def _is_idle(self, now_ms: float) -> bool:
         return now_ms - self._committed_at_ms >= self._settings.idle_commit_ms
 
-    def _begin(self, effect: Effect[R]) -> Effect[R]:
+    def _begin(self, effect: JournalEffect) -> JournalEffect:
         if isinstance(effect, CheckTopics):
             self._upkeep.comparing(self.cursor)
         self._lane = effect
@@ -219,13 +223,20 @@ class RelayMachine(Generic[R]):
             return
         if getattr(effect, "generation", self._generation) != self._generation:
             return  # read for a producer that is gone
-        if effect is not (self._asked or self._lane):  # one that is to be done comes first
+        if effect is not self._asked and effect is not self._lane:
             raise IllegalOutcomeError(f"{outcome} of {effect}, which nobody waits for")
+        if effect is self._lane and self._asked is not None and isinstance(outcome, Failed):
+            # It may start everything over: first it has to be known what was committed.
+            self._failed_beside = outcome
+            return
         self._dispatch(effect, outcome, now_ms)
-        if effect is self._asked:
-            self._asked = None
-        else:
+        if effect is not self._asked:
             self._lane = None
+            return
+        self._asked = None
+        failure, self._failed_beside = self._failed_beside, None
+        if failure is not None and self._lane is not None:
+            self.receive(self._lane, failure, now_ms)
 
     def _dispatch(self, effect: Effect[R], outcome: Outcome[R], now_ms: float) -> None:
         match effect, outcome:
@@ -393,6 +404,5 @@ class RelayMachine(Generic[R]):
         self._lane = None
         self.intake.reset()
         self._releases.forget_answers()
-        self._staged = None
         self._read_position = None
         self.phase = phase

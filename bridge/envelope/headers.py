@@ -14,7 +14,7 @@ from bridge.core.rows import JournalRow
 __all__ = [
     "HEADER_FRAME",
     "LATE_HEADER",
-    "Entity",
+    "Envelope",
     "Header",
     "HeaderFactory",
     "ReservedHeaderError",
@@ -24,6 +24,11 @@ K = TypeVar("K")
 V = TypeVar("V")
 
 Header = tuple[str, str]
+
+Envelope = tuple[bytes, int, list[Header], int]
+"""What a row's records share in each of its topics: key (UTF-8 of the persistence id), Kafka's hash
+of the key (non-negative), headers, and a bound of the headers' bytes with the lengths that frame
+them."""
 
 LATE_HEADER: Header = ("bridge_late", "true")
 """Marks a record that breaks the order of its entity: see the delivery guarantees."""
@@ -49,7 +54,7 @@ class ReservedHeaderError(ValueError):
     """Metadata of an event has the name of a header that bridge sets itself."""
 
 
-class Entity(NamedTuple):
+class _Entity(NamedTuple):
     """What the records of one persistence id share; computed once for many events.
 
     Attributes:
@@ -76,33 +81,18 @@ class HeaderFactory:
 
     def __init__(self, source: str) -> None:
         self._source: Header = ("ce_source", source)
-        self._entities: dict[str, Entity] = {}
+        self._entities: dict[str, _Entity] = {}
         self._kinds: dict[tuple[str | None, str | None, tuple[str, ...]], _Kind] = {}
         self._seconds: dict[int, str] = {}
 
-    def entity(self, persistence_id: str) -> Entity:
-        """Key and headers of an entity; raises UnicodeEncodeError."""
-        known = self._entities.get(persistence_id)
-        if known is not None:
-            return known
-        key = persistence_id.encode()
-        subject, partition_key = ("ce_subject", persistence_id), ("ce_partitionkey", persistence_id)
-        made = Entity(key, murmur2(key) & 0x7FFFFFFF, subject, partition_key)
-        return _remember(self._entities, persistence_id, made, _MAX_ENTITIES)
-
-    def headers(self, row: JournalRow, entity: Entity) -> tuple[list[Header], int]:
-        """Headers of a row's records, the same in each of its topics, and a bound of their bytes.
-
-        The bound holds names, values and the lengths that frame them; raises UnicodeEncodeError
-        or ReservedHeaderError.
-        """
+    def envelope(self, row: JournalRow) -> "Envelope":
+        """Key and headers of a row; raises UnicodeEncodeError or ReservedHeaderError."""
         # Unpacked once: this runs for every event, and each attribute costs.
         persistence_id, number, _, tags, timestamp_ms, event_type, content_type, metadata, _ = row
-        key, _, subject, partition_key = entity
-        kind = self._kinds.get((event_type, content_type, tags))
-        if kind is None:
-            kind = self._kind((event_type, content_type, tags))
-        type_header, rest, size = kind
+        entity = self._entities.get(persistence_id) or self._entity(persistence_id)
+        key, key_hash, subject, partition_key = entity
+        kind_key = (event_type, content_type, tags)
+        type_header, rest, size = self._kinds.get(kind_key) or self._kind(kind_key)
         headers = [
             _SPEC_VERSION,
             ("ce_id", f"{persistence_id}/{number}"),
@@ -112,14 +102,20 @@ class HeaderFactory:
             self._time(timestamp_ms),
             ("ce_sequence", str(number).zfill(20)),
             partition_key,
+            *rest,
         ]
-        headers += rest
         size += 3 * len(key)
         if metadata:
             _require_foreign(metadata)
             headers += metadata
             size += _framed_size(metadata)
-        return headers, size
+        return key, key_hash, headers, size
+
+    def _entity(self, persistence_id: str) -> "_Entity":
+        key = persistence_id.encode()
+        subject, partition_key = ("ce_subject", persistence_id), ("ce_partitionkey", persistence_id)
+        made = _Entity(key, murmur2(key) & 0x7FFFFFFF, subject, partition_key)
+        return _remember(self._entities, persistence_id, made, _MAX_ENTITIES)
 
     def _kind(self, key: tuple[str | None, str | None, tuple[str, ...]]) -> _Kind:
         event_type, content_type, tags = key

@@ -159,13 +159,12 @@ class RowEncoder:
         if payload is None:
             return _unsendable(row, 0, "its payload is NULL, which Kafka would take as a deletion")
         try:
-            entity = self._headers.entity(row.persistence_id)
-            headers, headers_size = self._headers.headers(row, entity)
+            key, key_hash, headers, headers_size = self._headers.envelope(row)
         except UnicodeEncodeError as e:
             return _unsendable(row, len(payload), f"it holds text that is not Unicode ({e})")
         except ReservedHeaderError as e:
             return _unsendable(row, len(payload), f"its metadata has the reserved name {e}")
-        size = _OVERHEAD + len(entity.key) + len(payload) + headers_size
+        size = _OVERHEAD + len(key) + len(payload) + headers_size
         if isinstance(targets, str):
             return _unsendable(row, size, targets)
         timestamp_ms = row.timestamp_ms
@@ -174,8 +173,8 @@ class RowEncoder:
         records: tuple[OutboundRecord, ...] = ()
         partitions: tuple[tuple[str, int], ...] = ()
         for facts, pairs, limits_time in targets:
-            pair = pairs[entity.hash % len(pairs)]
-            record = _record((*pair, entity.key, payload, timestamp_ms, headers))
+            pair = pairs[key_hash % len(pairs)]
+            record = _record((*pair, key, payload, timestamp_ms, headers))
             limit = facts.max_message_bytes - self._reserved
             if size > limit and (exact := exact_size(record)) > limit:
                 return _unsendable(
@@ -186,8 +185,8 @@ class RowEncoder:
             records += (record,)
             partitions += (pair,)
         size *= len(records)
-        key = (row.persistence_id, row.sequence_nr, row.place)
-        return _row((*key, records, size, partitions, None))
+        persistence_id, sequence_nr, _, _, _, _, _, _, place = row
+        return _row((persistence_id, sequence_nr, place, records, size, partitions, None))
 
 
 def mark_late(row: EncodedRow[OutboundRecord]) -> EncodedRow[OutboundRecord]:

@@ -2,6 +2,7 @@
 
 from collections import deque
 from collections.abc import Callable
+from functools import partial
 from queue import Empty, SimpleQueue
 
 import structlog
@@ -12,6 +13,7 @@ from bridge.core.effects import (
     CheckTopics,
     Effect,
     Failed,
+    JournalEffect,
     Outcome,
     Published,
     ReadPage,
@@ -34,7 +36,6 @@ FENCED_ALARM = 3
 
 MINUTE_MS = 60_000
 
-JournalEffect = AttachJournal | CheckTopics | ReadPage | RenewWitness
 Worker = LaneWorker[JournalEffect, Outcome[OutboundRecord]]
 Message = tuple[JournalEffect, Outcome[OutboundRecord] | BaseException] | None
 
@@ -104,7 +105,14 @@ class RelayDriver:
                 case AttachJournal() | CheckTopics() | ReadPage() | RenewWitness():
                     worker.submit(effect)
                 case _:
-                    self._receive(effect, self._publisher.perform(effect))
+                    meanwhile = partial(self._meanwhile, worker)
+                    self._receive(effect, self._publisher.perform(effect, meanwhile))
+
+    def _meanwhile(self, worker: Worker) -> None:
+        self._take_outcomes(wait_ms=0)
+        effect = self._machine.beside(self._clock_ms())
+        if effect is not None:
+            worker.submit(effect)
 
     def _deliver(
         self, effect: JournalEffect, outcome: Outcome[OutboundRecord] | BaseException

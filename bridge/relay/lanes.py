@@ -14,6 +14,7 @@ from bridge.core.effects import (
     ConfirmFencing,
     CursorRead,
     Failed,
+    JournalEffect,
     Opened,
     OpenPublisher,
     Outcome,
@@ -90,9 +91,7 @@ class JournalLane:
         self._batch_bytes = batch_bytes
         self._wall_ms = wall_ms
 
-    def perform(
-        self, effect: AttachJournal | CheckTopics | ReadPage | RenewWitness
-    ) -> Outcome[OutboundRecord]:
+    def perform(self, effect: JournalEffect) -> Outcome[OutboundRecord]:
         """Carry out one effect of the journal lane."""
         try:
             match effect:
@@ -151,8 +150,14 @@ class PublisherLane:
     def perform(
         self,
         effect: OpenPublisher | ReadCursor | Publish[OutboundRecord] | ConfirmFencing,
+        meanwhile: Callable[[], None],
     ) -> Outcome[OutboundRecord]:
-        """Carry out one effect of the publisher lane."""
+        """Carry out one effect of the publisher lane.
+
+        Args:
+            meanwhile: called now and then during a transaction, at the latest before its commit:
+                keeps the journal lane busy.
+        """
         match effect:
             case OpenPublisher():
                 return self.publisher.open(effect.batch_bytes) or Opened()
@@ -162,11 +167,13 @@ class PublisherLane:
                 except BridgeError as e:
                     return _failed(e)
             case Publish():
-                return self._publish(effect)
+                return self._publish(effect, meanwhile)
             case ConfirmFencing():
                 return self._confirm_fencing(effect.known)
 
-    def _publish(self, effect: Publish[OutboundRecord]) -> Published | Failed:
+    def _publish(
+        self, effect: Publish[OutboundRecord], meanwhile: Callable[[], None]
+    ) -> Published | Failed:
         began_ms = self.clock_ms()
         if failure := self.publisher.begin():
             return failure
@@ -177,6 +184,7 @@ class PublisherLane:
             if failure := self.publisher.send(records):
                 return failure
             sent += len(chunk)
+            meanwhile()
             if self.clock_ms() - began_ms >= self.transaction_max_ms:
                 break
         rows = sum(step.row is not None for step in steps[:sent])

@@ -13,6 +13,7 @@ from bridge.core.effects import (
     CursorRead,
     Effect,
     Failed,
+    JournalEffect,
     Opened,
     OpenPublisher,
     Outcome,
@@ -166,6 +167,10 @@ class Desk:
             self._ahead = ahead
         assert isinstance(effect, kind), effect
         return effect
+
+    def beside(self) -> JournalEffect | None:
+        """What is begun while a transaction is published."""
+        return self.machine.beside(self.now)
 
     def answer(self, effect: Effect[str], outcome: Outcome[str]) -> None:
         """Report an outcome."""

@@ -159,6 +159,11 @@ class World:
         self.machine.receive(effect, self._failure() if self._hits() else outcome, self.now)
 
     def _publish(self, effect: Publish[int]) -> None:
+        while self._rng.random() < 0.5:
+            if (beside := self.machine.beside(self.now)) is not None:
+                self._perform(beside)
+            if self._lanes and self._rng.random() < 0.7:
+                self._finish_lane()
         steps = len(effect.batch.steps)
         if self._hits():
             steps = self._rng.randint(1, steps)

@@ -89,7 +89,8 @@ def test_what_is_put_back_comes_again_in_its_place(
 def _is_full(queued: list[Step[str]], limits: BatchLimits) -> bool:
     rows = _rows(tuple(queued))
     records = sum(max(1, len(row.records)) for row in rows)
-    return records >= limits.max_records or sum(row.size for row in rows) >= limits.max_bytes
+    size = sum(row.size for row in rows)
+    return records >= 2 * limits.max_records or size >= 2 * limits.max_bytes
 
 
 @given(steps=_steps(), limits=_LIMITS)

@@ -58,17 +58,44 @@ def test_an_outcome_reported_twice_or_unasked_raises() -> None:
     assert desk.machine.stats.failures == 0
 
 
-def test_the_outcome_of_a_transaction_comes_before_everything_else() -> None:
+def test_only_the_journal_lane_goes_on_while_a_transaction_is_published() -> None:
     desk = Desk().start()
     desk.read(page(row(1)))
     lane, transaction = desk.expect(ReadPage), desk.expect(Publish)
     with pytest.raises(IllegalOutcomeError, match="no outcome was reported"):
         desk.machine.next_effect(desk.now)
-    with pytest.raises(IllegalOutcomeError, match="nobody waits"):
-        desk.answer(lane, failed(Verdict.RETRY))
-    desk.answer(transaction, published(transaction, desk.now))
+    assert desk.machine.beside(desk.now) is None, "one effect at a time"
     desk.answer(lane, page(row(2)))
-    assert desk.expect(ReadPage).position == at(2)
+    behind = desk.beside()
+    assert isinstance(behind, ReadPage)
+    assert behind.position == at(2)
+    desk.answer(transaction, published(transaction, desk.now))
+    desk.answer(behind, page(row(3)))
+    assert [step.row for step in desk.publish().batch.steps] == [row(2), row(3)]
+
+
+def test_a_failure_beside_a_transaction_counts_once_its_outcome_is_known() -> None:
+    desk = Desk().start()
+    desk.read(page(row(1), row(2), row(3)))
+    lane, transaction = desk.expect(ReadPage), desk.expect(Publish)
+    desk.answer(lane, failed(Verdict.RETRY))
+    assert desk.machine.stats.failures == 0
+    desk.answer(transaction, published(transaction, desk.now, steps=1))
+    assert desk.machine.stats.failures == 1
+    desk.rest()
+    attach = desk.expect(AttachJournal)
+    assert attach.cursor is not None
+    assert attach.cursor.position == at(1), "the rest is read again, not queued as well"
+
+
+def test_a_failure_beside_a_transaction_that_fails_as_well_is_forgotten() -> None:
+    desk = Desk().start()
+    desk.read(page(row(1)))
+    lane, transaction = desk.expect(ReadPage), desk.expect(Publish)
+    desk.answer(lane, failed(Verdict.STOP))
+    desk.answer(transaction, failed(Verdict.NEW_PRODUCER))
+    desk.rest()
+    desk.expect(OpenPublisher)
 
 
 @pytest.mark.parametrize("steps", [0, 3, -1])

@@ -17,7 +17,7 @@ _FIRST_MS, _LAST_MS = -62_135_596_800_000, 253_402_300_799_999  # years 1 and 99
 
 
 def _pairs(factory: HeaderFactory, event: JournalRow) -> list[Header]:
-    headers, _ = factory.headers(event, factory.entity(event.persistence_id))
+    _, _, headers, _ = factory.envelope(event)
     return headers
 
 

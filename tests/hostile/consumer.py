@@ -29,11 +29,13 @@ _NOT_THERE_YET = {
     KafkaError.LEADER_NOT_AVAILABLE,
     KafkaError.NOT_LEADER_FOR_PARTITION,
     KafkaError._UNKNOWN_TOPIC,
-    KafkaError._NOENT,
-    KafkaError.FENCED_LEADER_EPOCH,
 }
 
-_OUTDATED = {KafkaError.FENCED_LEADER_EPOCH, KafkaError._NOENT}
+_OUTDATED = {
+    KafkaError.FENCED_LEADER_EPOCH,
+    KafkaError.UNKNOWN_LEADER_EPOCH,
+    KafkaError._NOENT,
+}
 
 Ends = dict[tuple[str, int], int]
 
@@ -57,11 +59,16 @@ class TopicReader:
             return 0  # asked for by name, the client would remember that it is not there
         wanted = [TopicPartition(topic, n) for n in range(partitions)]
         try:
-            return sum(self._ends(wanted, IsolationLevel.READ_UNCOMMITTED).values())
+            ends = wait_until(
+                lambda: self._ends(wanted, IsolationLevel.READ_UNCOMMITTED),
+                _TIMEOUT_S,
+                f"the ends of {topic}",
+            )
         except KafkaException as error:
             if error.args[0].code() in _NOT_THERE_YET:
                 return 0
             raise
+        return sum(ends.values())
 
     def in_doubt(self) -> bool:
         """True while a transaction is open in any of the topics."""
@@ -99,25 +106,26 @@ class TopicReader:
 
     def _settled(self, partitions: Sequence[TopicPartition]) -> Ends:
         """The ends when both agree, else nothing."""
-        try:
-            stable = self._ends(partitions, IsolationLevel.READ_COMMITTED)
-            high = self._ends(partitions, IsolationLevel.READ_UNCOMMITTED)
-        except KafkaException as error:
-            if error.args[0].code() not in _OUTDATED:
-                raise
-            # A broker came back: this client goes on with what it knew of it before.
-            self._admin = AdminClient({"bootstrap.servers": self._servers, "log_level": 0})
-            return {}
+        stable = self._ends(partitions, IsolationLevel.READ_COMMITTED)
+        high = self._ends(partitions, IsolationLevel.READ_UNCOMMITTED)
         return high if stable == high else {}
 
     def _ends(self, partitions: Sequence[TopicPartition], isolation: IsolationLevel) -> Ends:
+        """The ends; nothing when a broker came back: the next call asks with a new client."""
         latest = OffsetSpec.latest()
         futures = self._admin.list_offsets(
             {partition: latest for partition in partitions},  # noqa: C420 - for its type
             isolation_level=isolation,
             request_timeout=_TIMEOUT_S,
         )
-        return {(p.topic, p.partition): future.result().offset for p, future in futures.items()}
+        try:
+            return {(p.topic, p.partition): f.result().offset for p, f in futures.items()}
+        except KafkaException as error:
+            if error.args[0].code() not in _OUTDATED:
+                raise
+            # The client goes on with what it knew of the broker before.
+            self._admin = AdminClient({"bootstrap.servers": self._servers, "log_level": 0})
+            return {}
 
 
 def _read_to(consumer: Consumer, ends: Ends) -> Iterator[Record]:

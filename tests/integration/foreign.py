@@ -146,8 +146,8 @@ class ForeignStage:
 
     def attached_at(self) -> list[str]:
         """Where each relay began that `relay` has started so far."""
-        lines = (line for line in self.bridge.log.read_text().splitlines() if line[:1] == "{")
-        entries = [json.loads(line) for line in lines]
+        whole_lines = self.bridge.log.read_text().rpartition("\n")[0].splitlines()
+        entries = [json.loads(line) for line in whole_lines if line[:1] == "{"]
         return [str(entry["position"]) for entry in entries if entry.get("event") == "attached"]
 
     def published(self, tag: str) -> int:

@@ -117,6 +117,7 @@ def test_a_running_writer_notices_nothing_and_loses_nothing(
                 earlier += rows("past-1", 3, start=101, tags=[ALL_EVENTS])
                 stage.append(earlier[-3:])
                 _wait_for_more(writers, part)
+                wait_until(lambda: len(stage.attached_at()) == 2, 60, "the second relay attached")
                 written = earlier + _end(writers)
                 assert relay.terminate() == 0
         finally:
