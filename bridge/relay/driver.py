@@ -15,6 +15,7 @@ from bridge.core.effects import (
     Outcome,
     Published,
     ReadPage,
+    ReadParked,
     RenewWitness,
     Stop,
     Verdict,
@@ -34,7 +35,7 @@ FENCED_ALARM = 3
 
 MINUTE_MS = 60_000
 
-JournalEffect = AttachJournal | CheckTopics | ReadPage | RenewWitness
+JournalEffect = AttachJournal | CheckTopics | ReadPage | ReadParked | RenewWitness
 Worker = LaneWorker[JournalEffect, Outcome[OutboundRecord]]
 Message = tuple[JournalEffect, Outcome[OutboundRecord] | BaseException] | None
 
@@ -59,7 +60,7 @@ class RelayDriver:
         self._clock_ms = clock_ms
         self._inbox: SimpleQueue[Message] = SimpleQueue()
         self._stopping = False
-        self._reported = (0, 0)
+        self._reported = self._reported_parkings = (0, 0)
         self._fenced_ms: deque[float] = deque(maxlen=FENCED_ALARM)
 
     def stop(self) -> None:
@@ -101,7 +102,7 @@ class RelayDriver:
                     return
                 case WaitUntil():
                     self._take_outcomes(wait_ms=effect.at_ms - self._clock_ms())
-                case AttachJournal() | CheckTopics() | ReadPage() | RenewWitness():
+                case AttachJournal() | CheckTopics() | ReadPage() | ReadParked() | RenewWitness():
                     worker.submit(effect)
                 case _:
                     self._receive(effect, self._publisher.perform(effect))
@@ -139,6 +140,7 @@ class RelayDriver:
                 _log.info("attached", position=str(outcome.position))
             case Published():
                 self._report_dropped()
+                self._report_parked()
             case _:
                 pass
 
@@ -147,6 +149,14 @@ class RelayDriver:
         if (dropped, late) != self._reported:
             _log.warning("rows_out_of_the_ordinary", duplicates_dropped=dropped, late=late)
             self._reported = (dropped, late)
+
+    def _report_parked(self) -> None:
+        intake = self._machine.intake
+        if intake.parkings != self._reported_parkings:
+            parked, released = self._reported_parkings = intake.parkings
+            _log.warning(
+                "parked", events=parked, releases=released, entities_waiting=len(intake.parked)
+            )
 
     def _alarm_if_fenced_often(self, failure: Failed) -> None:
         if failure.verdict is not Verdict.FENCED:

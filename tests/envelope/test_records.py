@@ -42,7 +42,7 @@ def _varint(number: int) -> bytes:
 def _batch_size(record: OutboundRecord) -> int:
     """Length of the record's batch, from its bytes laid out as the protocol says."""
     body = bytearray(1) + _varint(0) + _varint(0)  # attributes, time and offset deltas
-    for field in (record.key, record.value):
+    for field in (record.key, record.value or b""):
         body += _varint(len(field)) + field
     body += _varint(len(record.headers))
     for name, value in record.headers:
