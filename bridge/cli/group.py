@@ -8,6 +8,7 @@ import click
 from bridge.cli.check import check
 from bridge.cli.config import config
 from bridge.cli.cursors import cursors
+from bridge.cli.dlq import dlq
 from bridge.cli.install import init, uninstall
 from bridge.cli.relay import relay
 from bridge.cli.state import State
@@ -28,6 +29,7 @@ _COMMANDS: Final[tuple[click.Command, ...]] = (
     verify,
     tail,
     cursors,
+    dlq,
     version,
 )
 

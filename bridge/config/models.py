@@ -207,7 +207,8 @@ class Relay(Section):
         transaction_max_ms: a transaction is committed after this time at the latest.
         transaction_max_partitions: partitions one transaction touches at most.
         poll_interval_ms: pause between two looks at an idle journal.
-        on_poison: what to do with an event that cannot be published.
+        on_poison: what to do with an event that cannot be published: it and the later ones of its
+            entity wait in the dead-letter topic (`park`), or the relay stops before it (`stop`).
     """
 
     batch_max_records: BatchRecords = 5_000
@@ -215,7 +216,7 @@ class Relay(Section):
     transaction_max_ms: TransactionMs = 500
     transaction_max_partitions: TransactionPartitions = 100
     poll_interval_ms: PollIntervalMs = 20
-    on_poison: Literal["stop"] = "stop"
+    on_poison: Literal["park", "stop"] = "park"
 
 
 class Config(Section):

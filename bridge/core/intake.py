@@ -51,6 +51,11 @@ class Intake(Generic[R]):
         """Entities that are parked once everything queued is committed."""
         return self._lot.entities
 
+    @property
+    def parkings(self) -> tuple[int, int]:
+        """Events parked, and steps of releases, committed since the intake was made."""
+        return self._lot.parked, self._lot.released
+
     def recall(self, parked: Iterable[ParkedEntity]) -> None:
         """Take what is committed of parked entities."""
         self._lot.recall(parked)

@@ -39,6 +39,7 @@ class Lot(Generic[R]):
 
     Attributes:
         entities: by persistence id, as they will be.
+        parked, released: steps of each kind committed since the lot was made.
     """
 
     def __init__(self, settings: RelaySettings, marker: RowMarker[R]) -> None:
@@ -48,6 +49,7 @@ class Lot(Generic[R]):
         self._committed: dict[str, ParkedEntity] = {}
         self._changed = False
         self.entities: dict[str, ParkedEntity] = {}
+        self.parked = self.released = 0
 
     def recall(self, parked: Iterable[ParkedEntity]) -> None:
         """Take what is committed."""
@@ -65,6 +67,8 @@ class Lot(Generic[R]):
             for step in steps:
                 if step.parking is not None:
                     _apply(self._committed, step.parking)
+                    self.parked += not step.parking.released
+                    self.released += step.parking.released
 
     def park(self, row: EncodedRow[R], order_from: int, page: PageRead[R]) -> Step[R]:
         """The step that parks a row; `problem` of its row says why it must stop instead."""

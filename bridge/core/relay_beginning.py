@@ -1,15 +1,23 @@
 """How a relay begins and why it must not: its first cursor, and what speaks against going on."""
 
+from dataclasses import replace
+
 from bridge.core.cursor import Cursor
 from bridge.core.effects import Attached
 from bridge.core.relay_settings import RelaySettings
 from bridge.errors import FencedError, OperatorError
 
-__all__ = ["cursor_lost", "first_cursor", "taken_over"]
+__all__ = ["cursor_lost", "cursor_to_claim", "taken_over"]
 
 
-def first_cursor(settings: RelaySettings, attached: Attached) -> Cursor:
-    """The cursor of a relay that has never committed one."""
+def cursor_to_claim(settings: RelaySettings, found: Cursor | None, attached: Attached) -> Cursor:
+    """What a relay commits first.
+
+    Args:
+        found: committed last by whatever relay; None when there was none.
+    """
+    if found is not None:
+        return replace(found, owner=settings.owner, identity=attached.identity)
     return Cursor(
         app=settings.app,
         journal=settings.journal,

@@ -42,7 +42,7 @@ from bridge.core.effects import (
 from bridge.core.intake import Intake
 from bridge.core.lot import RowMarker
 from bridge.core.positions import Position
-from bridge.core.relay_beginning import cursor_lost, first_cursor, taken_over
+from bridge.core.relay_beginning import cursor_lost, cursor_to_claim, taken_over
 from bridge.core.relay_settings import Phase, RelaySettings, RelayStats
 from bridge.core.releases import Releases
 from bridge.core.upkeep import Upkeep
@@ -233,8 +233,7 @@ class RelayMachine(Generic[R]):
         if effect is not self._asked:
             self._lane = None
             return
-        self._asked = None
-        failure, self._failed_beside = self._failed_beside, None
+        failure, self._failed_beside, self._asked = self._failed_beside, None, None
         if failure is not None and self._lane is not None:
             self.receive(self._lane, failure, now_ms)
 
@@ -271,8 +270,7 @@ class RelayMachine(Generic[R]):
             self._give_way(found.owner)  # it took over while this relay was cut off
             return
         if found is None and outcome.parked:
-            self._end = cursor_lost(self._settings, len(outcome.parked))
-            self.phase = Phase.STOPPED
+            self._end, self.phase = cursor_lost(self._settings, len(outcome.parked)), Phase.STOPPED
             return
         self.cursor = found
         self.intake.recall(outcome.parked)
@@ -283,12 +281,7 @@ class RelayMachine(Generic[R]):
         self.phase = Phase.ATTACHING
 
     def _attached(self, outcome: Attached, now_ms: float) -> None:
-        found = self.cursor
-        self.cursor = (
-            first_cursor(self._settings, outcome)
-            if found is None
-            else replace(found, owner=self._settings.owner, identity=outcome.identity)
-        )
+        self.cursor = cursor_to_claim(self._settings, self.cursor, outcome)
         self._read_position = outcome.position
         self._drained = False
         self._upkeep.attached(now_ms)
@@ -365,8 +358,7 @@ class RelayMachine(Generic[R]):
         self._start_over(Phase.OPENING)
 
     def _give_way(self, rival: str) -> None:
-        self._end = taken_over(self._settings, rival)
-        self.phase = Phase.STOPPED
+        self._end, self.phase = taken_over(self._settings, rival), Phase.STOPPED
 
     # --- failures --------------------------------------------------------------------------
 

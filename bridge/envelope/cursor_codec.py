@@ -1,38 +1,20 @@
-"""Cursor ⇔ bytes: Avro single-object encoding, so that each record names its schema version.
+"""Cursor ⇔ bytes: Avro single-object encoding, so that each record names its schema version."""
 
-A later schema joins `_SCHEMA_FILES` in front; the earlier ones stay, their cursors must be read.
-"""
-
-import io
-import json
-from functools import cache
-from pathlib import Path
 from typing import Any
 
-from fastavro import parse_schema, schemaless_reader, schemaless_writer
-from fastavro.schema import fingerprint, to_parsing_canonical_form
-
-import bridge
 from bridge.core.cursor import Cursor, JournalIdentity, TopicIdentity
 from bridge.core.positions import HistoryPosition, Place, Position, SequencePosition, WindowPosition
 from bridge.core.snapshot import PgSnapshot
-from bridge.errors import OperatorError
+from bridge.envelope.avro_object import AvroObject, Record
 
 __all__ = ["decode_cursor", "encode_cursor"]
 
-_SCHEMA_FILES = ("cursor.avsc",)
-_MARKER = b"\xc3\x01"
-_HEADER_LENGTH = 10
-_Record = dict[str, Any]  # a decoded Avro record: its shape is the schema's
+_AVRO = AvroObject("cursor", "cursor.avsc")
 
 
 def encode_cursor(cursor: Cursor) -> bytes:
     """Bytes of `cursor` in the newest schema."""
-    header, schema = next(iter(_schemas().items()))
-    out = io.BytesIO()
-    out.write(header)
-    schemaless_writer(out, schema, _to_record(cursor), strict=True)
-    return out.getvalue()
+    return _AVRO.encode(_to_record(cursor))
 
 
 def decode_cursor(data: bytes) -> Cursor:
@@ -41,42 +23,13 @@ def decode_cursor(data: bytes) -> Cursor:
     Raises:
         OperatorError: the bytes are no cursor, or of a schema this version does not know.
     """
-    header = data[:_HEADER_LENGTH]
-    schema = _schemas().get(header)
-    if schema is None:
-        raise OperatorError(
-            f"a cursor record begins with {header.hex()}: no cursor schema that this version knows",
-            "run the version of bridge that wrote it, or a later one",
-        )
-    body = io.BytesIO(data[_HEADER_LENGTH:])
     try:
-        cursor = _from_record(schemaless_reader(body, schema, None))
-        if body.tell() < len(data) - _HEADER_LENGTH:
-            raise ValueError("bytes are left over behind it")
-        return cursor
+        return _from_record(_AVRO.decode(data))
     except (EOFError, ValueError, IndexError, KeyError, TypeError) as e:
-        raise OperatorError(
-            f"a cursor record of {len(data)} bytes cannot be read ({e})",
-            "somebody else wrote to the cursor topic, or it is damaged; restore the record",
-        ) from e
+        raise _AVRO.unreadable(data, e) from e
 
 
-@cache
-def _schemas() -> dict[bytes, Any]:
-    """Single-object header → parsed schema, newest first."""
-    return dict(_load(name) for name in _SCHEMA_FILES)
-
-
-def _load(name: str) -> tuple[bytes, Any]:
-    package = Path(bridge.__file__).parent
-    installed = package / "schemas" / name
-    path = installed if installed.exists() else package.parent / "schemas" / name
-    schema = json.loads(path.read_text(encoding="utf-8"))
-    print_ = fingerprint(to_parsing_canonical_form(schema), "CRC-64-AVRO")
-    return _MARKER + bytes.fromhex(print_), parse_schema(schema)
-
-
-def _to_record(cursor: Cursor) -> _Record:
+def _to_record(cursor: Cursor) -> Record:
     return {
         "app": cursor.app,
         "journal": cursor.journal,
@@ -97,10 +50,10 @@ def _to_record(cursor: Cursor) -> _Record:
     }
 
 
-def _position_record(position: Position) -> tuple[str, _Record]:
+def _position_record(position: Position) -> tuple[str, Record]:
     match position:
         case HistoryPosition(by_entity, after):
-            record: _Record = {"by_entity": by_entity, "after": _list(after)}
+            record: Record = {"by_entity": by_entity, "after": _list(after)}
             return "bridge.cursor.History", record
         case WindowPosition(old, new, after):
             end = None if new is None else str(new)
@@ -125,7 +78,7 @@ def _from_record(record: Any) -> Cursor:
     )
 
 
-def _position(record: _Record) -> Position:
+def _position(record: Record) -> Position:
     if "by_entity" in record:
         return HistoryPosition(record["by_entity"], _place(record["after"]))
     if "old" in record:

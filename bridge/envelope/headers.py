@@ -18,6 +18,7 @@ __all__ = [
     "Header",
     "HeaderFactory",
     "ReservedHeaderError",
+    "foreign_metadata",
 ]
 
 K = TypeVar("K")
@@ -138,11 +139,20 @@ class HeaderFactory:
         return ("ce_time", text + _MILLISECONDS[ms])
 
 
+def foreign_metadata(metadata: Iterable[Header]) -> list[Header]:
+    """Metadata without what poses as a header of bridge's own."""
+    return [(name, value) for name, value in metadata if not _is_reserved(name)]
+
+
 def _require_foreign(metadata: Iterable[Header]) -> None:
     """Metadata must not pose as a header that has a meaning of its own."""
     for name, _ in metadata:
-        if name.lower().startswith(_OWN_PREFIXES) or name.lower() == "content-type":
+        if _is_reserved(name):
             raise ReservedHeaderError(name)
+
+
+def _is_reserved(name: str) -> bool:
+    return name.lower().startswith(_OWN_PREFIXES) or name.lower() == "content-type"
 
 
 def _second_text(second: int) -> str:

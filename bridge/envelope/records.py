@@ -35,7 +35,7 @@ class OutboundRecord(NamedTuple):
     topic: str
     partition: int
     key: bytes
-    value: bytes
+    value: bytes | None
     timestamp_ms: int
     headers: list[Header]
 
@@ -155,7 +155,7 @@ class RowEncoder:
     ) -> EncodedRow[OutboundRecord]:
         payload = row.payload
         if not targets:
-            return EncodedRow(row.persistence_id, row.sequence_nr, row.place, (), 0, (), None)
+            return EncodedRow(row.persistence_id, row.sequence_nr, row.place, (), 0, (), None, row)
         if payload is None:
             return _unsendable(row, 0, "its payload is NULL, which Kafka would take as a deletion")
         try:
@@ -186,7 +186,7 @@ class RowEncoder:
             partitions += (pair,)
         size *= len(records)
         persistence_id, sequence_nr, _, _, _, _, _, _, place = row
-        return _row((persistence_id, sequence_nr, place, records, size, partitions, None))
+        return _row((persistence_id, sequence_nr, place, records, size, partitions, None, row))
 
 
 def mark_late(row: EncodedRow[OutboundRecord]) -> EncodedRow[OutboundRecord]:
@@ -197,7 +197,7 @@ def mark_late(row: EncodedRow[OutboundRecord]) -> EncodedRow[OutboundRecord]:
 
 def exact_size(record: OutboundRecord) -> int:
     """Bytes of an uncompressed batch with just this record (Kafka message format 2)."""
-    fields = [record.key, record.value]
+    fields = [record.key, record.value or b""]
     for name, value in record.headers:
         fields += [name.encode(), value.encode()]
     body = 3 + _varint_length(len(record.headers))
@@ -212,4 +212,4 @@ def _varint_length(number: int) -> int:
 
 def _unsendable(row: JournalRow, size: int, why: str) -> EncodedRow[OutboundRecord]:
     problem = f"event {row.persistence_id!r}/{row.sequence_nr} ({size} bytes) cannot be sent: {why}"
-    return EncodedRow(row.persistence_id, row.sequence_nr, row.place, (), size, (), problem)
+    return EncodedRow(row.persistence_id, row.sequence_nr, row.place, (), size, (), problem, row)

@@ -7,7 +7,7 @@ from typing import Protocol
 from bridge.core.cursor import Cursor, JournalIdentity
 from bridge.core.effects import Attached
 from bridge.core.positions import Position
-from bridge.core.rows import Page
+from bridge.core.rows import JournalRow, Page
 from bridge.journals.findings import Inspection
 
 __all__ = ["RECENT_EVENTS", "Installer", "Journal", "PageLimits"]
@@ -42,6 +42,18 @@ class Journal(Protocol):
 
         Whatever the page holds is durable in the database: a crash cannot take it back. With
         `settle` this is so for the resulting position of an empty page, too.
+        """
+
+    def read_entity(
+        self, persistence_id: str, first: int, last: int
+    ) -> tuple[Sequence[JournalRow], bool]:
+        """Events of one entity with numbers from `first` to `last`, in the order of their numbers.
+
+        A page of them at most; and whether there may be more behind them. Places of these rows mean
+        nothing. It is for events that `read` has delivered before: others may be among them.
+
+        Raises:
+            OperatorError: the first of them cannot be read; later ones end the page before them.
         """
 
     def renew_witness(self, committed: JournalIdentity) -> JournalIdentity:

@@ -76,6 +76,16 @@ class MemoryJournal:
             own = self._own_window is not None and self._own_window.new == window.new
             return Page(rows, window, end, drained=own and not more)
 
+    def read_entity(
+        self, persistence_id: str, first: int, last: int
+    ) -> tuple[list[JournalRow], bool]:
+        """See :meth:`bridge.journals.base.Journal.read_entity`."""
+        with self._database.lock:
+            self._require_attached()
+            rows = [s.row for s in self._database.rows() if s.row.persistence_id == persistence_id]
+            found = [row for row in rows if first <= row.sequence_nr <= last]
+            return self._cut(sorted(found, key=lambda row: row.sequence_nr))
+
     def renew_witness(self, committed: JournalIdentity) -> JournalIdentity:
         """See :meth:`bridge.journals.base.Journal.renew_witness`."""
         self._require_attached()

@@ -1,27 +1,21 @@
 """Cursor store: the shard's partition of the compacted cursor topic."""
 
-import time
 from collections import deque
-from collections.abc import Iterator
 from dataclasses import dataclass
 
-from confluent_kafka import Consumer, IsolationLevel, KafkaError, KafkaException, TopicPartition
-from confluent_kafka.admin import AdminClient, OffsetSpec
+from confluent_kafka import KafkaException
 
 from bridge.core.cursor import Cursor
 from bridge.envelope.cursor_codec import decode_cursor
-from bridge.errors import OperatorError, UnavailableError
-from bridge.kafka.faults import error_of, made
+from bridge.errors import OperatorError
+from bridge.kafka.faults import error_of
+from bridge.kafka.partition_log import PartitionLog
 from bridge.kafka.settings import KafkaSettings
 
 __all__ = ["CommittedCursor", "KafkaCursorStore"]
 
 FIRST_BLOCK = 64
 """Offsets looked at first, from the tail; each further look reaches eight times as far."""
-
-CALL_TIMEOUT_S = 10.0
-RESULT_TIMEOUT_S = 15.0
-"""Above the call's own time-out, so that its error arrives, not a bare time-out of the wait."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,10 +44,8 @@ class KafkaCursorStore:
     def __init__(
         self, settings: KafkaSettings, topic: str, partition: int, wait_s: float = 30.0
     ) -> None:
-        self._settings = settings
-        self._where = TopicPartition(topic, partition)
-        self._shown = f"{topic}[{partition}]"
-        self._wait_s = wait_s
+        self._log = PartitionLog(settings, topic, partition, wait_s)
+        self._shown = self._log.shown
 
     def latest(self) -> Cursor | None:
         """The last committed cursor; None only if none was ever committed.
@@ -76,19 +68,17 @@ class KafkaCursorStore:
             raise error_of(e, f"reading the cursor in {self._shown}") from e
 
     def _latest(self) -> CommittedCursor | None:
-        admin = made(AdminClient, self._settings.client())
-        begin, end = (self._offset(admin, s) for s in (OffsetSpec.earliest(), OffsetSpec.latest()))
+        begin, end = self._log.span()
         if end == 0:
             return None
-        consumer = made(Consumer, self._settings.reader())
-        try:
+        with self._log.reader() as committed:
             reach = FIRST_BLOCK
             while True:
                 start = max(begin, end - reach)
-                last = deque(self._committed(consumer, start, end), maxlen=1)
-                if last:
-                    offset, timestamp_ms, value = last[0]
-                    return CommittedCursor(decode_cursor(value), offset, timestamp_ms)
+                values = (r for r in committed(start, end) if r.value is not None)
+                if last := deque(values, maxlen=1):
+                    offset, timestamp_ms, _, value = last[0]
+                    return CommittedCursor(decode_cursor(value or b""), offset, timestamp_ms)
                 if start == begin:
                     if begin == 0:
                         # Nothing was ever committed: the last record of a key outlives
@@ -96,43 +86,6 @@ class KafkaCursorStore:
                         return None
                     raise self._lost(end)
                 reach *= 8
-        finally:
-            consumer.close()
-
-    def _offset(self, admin: AdminClient, spec: OffsetSpec) -> int:
-        """Begin or true end: an open transaction must not hide that records exist."""
-        future = admin.list_offsets(
-            {self._where: spec},
-            isolation_level=IsolationLevel.READ_UNCOMMITTED,
-            request_timeout=CALL_TIMEOUT_S,
-        )[self._where]
-        return int(future.result(RESULT_TIMEOUT_S).offset)
-
-    def _committed(
-        self, consumer: Consumer, start: int, end: int
-    ) -> Iterator[tuple[int, int, bytes]]:
-        """Offsets, times and values of committed records in [start, end)."""
-        where = TopicPartition(self._where.topic, self._where.partition, start)
-        consumer.assign([where])
-        deadline = time.monotonic() + self._wait_s
-        reached = start
-        while reached < end:
-            message = consumer.poll(0.1)
-            if message is not None:
-                error = message.error()
-                # An end of partition before the true end is only the last stable offset.
-                reached = _next_offset(message.offset(), error)
-                if error is None and (value := message.value()) is not None:
-                    yield reached - 1, message.timestamp()[1], value
-            if reached < end and time.monotonic() > deadline:
-                raise self._hidden(reached, end)
-
-    def _hidden(self, reached: int, end: int) -> UnavailableError:
-        return UnavailableError(
-            f"{self._shown}: committed records end at offset {reached}, the partition at {end}: "
-            "an open transaction of another producer hides the rest",
-            "`kafka-transactions.sh find-hanging` names it; it ends by its time-out or an abort",
-        )
 
     def _lost(self, end: int) -> OperatorError:
         return OperatorError(
@@ -140,11 +93,3 @@ class KafkaCursorStore:
             "starting over would publish everything twice; restore the topic, or delete the tag "
             "topics and this one together to begin anew",
         )
-
-
-def _next_offset(offset: int | None, error: KafkaError | None) -> int:
-    if error is not None and error.code() != KafkaError._PARTITION_EOF:
-        raise KafkaException(error)
-    if offset is None:
-        raise RuntimeError("a fetched message without an offset")
-    return offset if error is not None else offset + 1

@@ -2,17 +2,28 @@
 
 from bridge.config import Config
 from bridge.envelope.naming import TopicNames
+from bridge.envelope.parked_codec import ParkedLedger
 from bridge.kafka.cursors import KafkaCursorStore
+from bridge.kafka.parked import KafkaParkedStore
 from bridge.kafka.settings import KafkaSettings
-from bridge.kafka.topics import KafkaTopics, TopicDefaults, cursor_topic_name
+from bridge.kafka.topics import KafkaTopics, TopicDefaults, cursor_topic_name, parked_topic_name
 
-__all__ = ["SHARD", "SHARDS", "cursor_store", "kafka_settings", "kafka_topics", "topic_names"]
+__all__ = [
+    "SHARD",
+    "SHARDS",
+    "cursor_store",
+    "kafka_settings",
+    "kafka_topics",
+    "parked_store",
+    "read_parked",
+    "topic_names",
+]
 
 SHARD = 0
-"""The only shard of a journal, and its partition of the cursor topic."""
+"""The only shard of a journal, and its partition of the compacted topics."""
 
 SHARDS = 1
-"""Partitions of the cursor topic."""
+"""Partitions of the compacted topics."""
 
 
 def kafka_settings(config: Config) -> KafkaSettings:
@@ -30,6 +41,23 @@ def cursor_store(config: Config, journal: str) -> KafkaCursorStore:
     """The cursors of a journal."""
     topic = cursor_topic_name(config.app, journal)
     return KafkaCursorStore(kafka_settings(config), topic, SHARD)
+
+
+def parked_store(config: Config, journal: str) -> KafkaParkedStore:
+    """What is parked of a journal; its topic has to exist."""
+    topic = parked_topic_name(config.app, journal)
+    return KafkaParkedStore(kafka_settings(config), topic, SHARD)
+
+
+def read_parked(config: Config, journal: str, topics: KafkaTopics) -> ParkedLedger:
+    """Everything that is parked; nothing before the first relay has created the topic.
+
+    Raises:
+        BridgeError: the brokers cannot be asked, or the topic cannot be read.
+    """
+    if not topics.facts([parked_topic_name(config.app, journal)]):
+        return ParkedLedger()
+    return parked_store(config, journal).read()
 
 
 def topic_names(config: Config, journal: str) -> TopicNames:

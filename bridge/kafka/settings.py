@@ -63,6 +63,16 @@ class KafkaSettings:
             "retry.backoff.max.ms": 10,
         }
 
+    def plain_producer(self, timeout_ms: int) -> dict[str, Any]:
+        """Properties of an idempotent producer for single records; it gives up in time."""
+        return {
+            **self.client(),
+            "enable.idempotence": True,
+            "acks": "all",
+            "linger.ms": 0,
+            "delivery.timeout.ms": timeout_ms,
+        }
+
     def reader(self) -> dict[str, Any]:
         """Properties of a consumer without a group that sees committed records only."""
         return {

@@ -16,7 +16,7 @@ from confluent_kafka import (
 from bridge.kafka.faults import error_of, made
 from bridge.kafka.settings import KafkaSettings
 
-__all__ = ["TailedRecord", "tail"]
+__all__ = ["TailedRecord", "read_partition", "tail"]
 
 _POLL_S = 0.5
 
@@ -58,6 +58,29 @@ def tail(
         while True:
             message = consumer.poll(_POLL_S)
             if message is not None and _is_record(message):
+                yield _record(topic, message)
+    except KafkaException as e:
+        raise error_of(e, f"reading topic {topic}") from e
+    finally:
+        consumer.close()
+
+
+def read_partition(
+    settings: KafkaSettings, topic: str, partition: int
+) -> Generator[TailedRecord, None, None]:
+    """Committed records of one partition, up to where it ends now.
+
+    Raises:
+        BridgeError: reading has failed.
+    """
+    consumer = made(Consumer, settings.reader())
+    try:
+        consumer.assign([TopicPartition(topic, partition, OFFSET_BEGINNING)])
+        while True:
+            message = consumer.poll(_POLL_S)
+            if message is not None and not _is_record(message):
+                return
+            if message is not None:
                 yield _record(topic, message)
     except KafkaException as e:
         raise error_of(e, f"reading topic {topic}") from e

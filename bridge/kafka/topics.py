@@ -30,7 +30,13 @@ from bridge.errors import OperatorError, UnavailableError
 from bridge.kafka.faults import error_of, made
 from bridge.kafka.settings import KafkaSettings
 
-__all__ = ["KafkaTopics", "TopicDefaults", "cursor_topic_name"]
+__all__ = [
+    "KafkaTopics",
+    "TopicDefaults",
+    "cursor_topic_name",
+    "dead_letter_topic_name",
+    "parked_topic_name",
+]
 
 T = TypeVar("T")
 
@@ -54,7 +60,7 @@ TAG_TOPIC_CONFIG = {
     "message.timestamp.before.max.ms": _FOREVER,
 }
 
-CURSOR_TOPIC_CONFIG = {
+COMPACTED_TOPIC_CONFIG = {
     "cleanup.policy": "compact",
     "segment.bytes": str(16 * 1024 * 1024),
     "segment.ms": "600000",
@@ -66,6 +72,16 @@ CURSOR_TOPIC_CONFIG = {
 def cursor_topic_name(app: str, journal: str) -> str:
     """Name of the compacted topic that holds a journal's cursors."""
     return f"{app}--{journal}--cursors"
+
+
+def parked_topic_name(app: str, journal: str) -> str:
+    """Name of the compacted topic that tells which of a journal's entities are parked."""
+    return f"{app}--{journal}--parked"
+
+
+def dead_letter_topic_name(app: str, journal: str) -> str:
+    """Name of the topic that holds the events of parked entities."""
+    return f"{app}--{journal}--dlq"
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,22 +8,23 @@ import time
 from bridge.config import Config
 from bridge.core.batching import BatchLimits
 from bridge.core.relay_machine import RelayMachine, RelaySettings
-from bridge.envelope.records import OutboundRecord, RowEncoder, mark_late
-from bridge.errors import SetupError
+from bridge.envelope.parking import ParkingRecords
+from bridge.envelope.records import OutboundRecord, RowEncoder
 from bridge.journals.base import PageLimits
 from bridge.journals.opening import open_journal
 from bridge.kafka.from_config import (
     SHARD,
-    SHARDS,
     cursor_store,
     kafka_settings,
     kafka_topics,
+    parked_store,
     topic_names,
 )
 from bridge.kafka.publisher import KafkaPublisher
-from bridge.kafka.topics import CURSOR_TOPIC_CONFIG, KafkaTopics, cursor_topic_name
+from bridge.kafka.topics import cursor_topic_name
 from bridge.relay.catalog import TopicCatalog
 from bridge.relay.driver import RelayDriver
+from bridge.relay.internal_topics import ensure_internal_topics
 from bridge.relay.lanes import JournalLane, PublisherLane
 
 __all__ = ["assemble_relay"]
@@ -33,17 +34,19 @@ BATCH_BYTES = 1_048_588
 
 
 def assemble_relay(config: Config, journal: str, *, until_caught_up: bool) -> RelayDriver:
-    """Make the relay of one journal; the cursor topic is created if it is missing."""
+    """Make the relay of one journal; its internal topics are created if they are missing."""
     topics = kafka_topics(config)
     cursor_topic = cursor_topic_name(config.app, journal)
-    _ensure_cursor_topic(topics, cursor_topic)
+    dead_letters, parked = ensure_internal_topics(topics, config.app, journal)
     names = topic_names(config, journal)
     shard = f"{config.app}--{journal}--{SHARD}"
     catalog = TopicCatalog(topics, names, f"{config.app}--", config.topics.max_topics)
     limits = PageLimits(config.relay.batch_max_records, config.relay.batch_max_bytes)
     source = config.journals[journal].source.format(app=config.app, journal=journal)
+    parking = ParkingRecords(source, dead_letters, parked, SHARD)
+    batch_bytes = min(BATCH_BYTES, parking.batch_bytes)
     machine: RelayMachine[OutboundRecord] = RelayMachine(
-        _settings(config, journal, until_caught_up), mark_late, BATCH_BYTES, _clock_ms()
+        _settings(config, journal, until_caught_up), parking, batch_bytes, _clock_ms()
     )
     publisher = KafkaPublisher(kafka_settings(config), shard, cursor_topic, SHARD, shard.encode())
     return RelayDriver(
@@ -52,38 +55,21 @@ def assemble_relay(config: Config, journal: str, *, until_caught_up: bool) -> Re
             open_journal(config, journal, limits),
             RowEncoder(names, source, late=config.journals[journal].on_inversion == "late"),
             catalog,
+            parking,
+            parked_store(config, journal),
             BATCH_BYTES,
             _wall_ms,
         ),
         PublisherLane(
             publisher,
             cursor_store(config, journal),
+            parked_store(config, journal),
             config.relay.transaction_max_ms,
             _clock_ms,
             _wall_ms,
         ),
         _clock_ms,
     )
-
-
-def _ensure_cursor_topic(topics: KafkaTopics, name: str) -> None:
-    """Create the cursor topic, or make sure that it keeps cursors.
-
-    Raises:
-        SetupError: it exists with settings under which cursors vanish or are misplaced.
-    """
-    found = topics.facts_and_settings([name]).get(name)
-    if found is None:
-        topics.create([name], SHARDS, CURSOR_TOPIC_CONFIG)
-        return
-    facts, settings = found
-    policy = settings.get("cleanup.policy")
-    if policy != "compact" or facts.partitions != SHARDS:
-        raise SetupError(
-            f"topic {name} has cleanup.policy={policy} and {facts.partitions} partitions, cursors "
-            f"need `compact` and {SHARDS}",
-            "set cleanup.policy=compact; if the partitions differ, it is not bridge's own topic",
-        )
 
 
 def _settings(config: Config, journal: str, until_caught_up: bool) -> RelaySettings:
@@ -97,6 +83,7 @@ def _settings(config: Config, journal: str, until_caught_up: bool) -> RelaySetti
         ),
         poll_interval_ms=relay.poll_interval_ms,
         on_inversion=config.journals[journal].on_inversion,
+        on_poison=relay.on_poison,
         until_caught_up=until_caught_up,
     )
 

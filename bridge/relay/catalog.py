@@ -72,8 +72,10 @@ class TopicCatalog:
         found = (self._facts.get(name) for name in names)
         return [TopicIdentity(f.name, f.topic_id, f.partitions) for f in found if f is not None]
 
-    def check(self, stored: Sequence[TopicIdentity], *, fresh: bool) -> None:
+    def check(self, stored: Sequence[TopicIdentity], *, fresh: bool) -> Mapping[str, TopicFacts]:
         """Compare topics with what they were at first use, and learn their limits anew.
+
+        The result holds the facts of those topics, internal ones included.
 
         Raises:
             OperatorError: a topic was deleted, made anew or got partitions; or, for a relay without
@@ -82,6 +84,8 @@ class TopicCatalog:
         found = self._admin.facts([t.name for t in stored])
         for topic in stored:
             require_same(topic, found.get(topic.name))
-        self._facts.update(found)
+        inside = self._internal_prefix
+        self._facts.update({n: f for n, f in found.items() if not n.startswith(inside)})
         if fresh:
             require_untouched(self._admin, self._names, self._internal_prefix)
+        return found

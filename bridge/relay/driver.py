@@ -17,6 +17,7 @@ from bridge.core.effects import (
     Outcome,
     Published,
     ReadPage,
+    ReadParked,
     RenewWitness,
     Stop,
     Verdict,
@@ -60,7 +61,7 @@ class RelayDriver:
         self._clock_ms = clock_ms
         self._inbox: SimpleQueue[Message] = SimpleQueue()
         self._stopping = False
-        self._reported = (0, 0)
+        self._reported = self._reported_parkings = (0, 0)
         self._fenced_ms: deque[float] = deque(maxlen=FENCED_ALARM)
 
     def stop(self) -> None:
@@ -102,7 +103,7 @@ class RelayDriver:
                     return
                 case WaitUntil():
                     self._take_outcomes(wait_ms=effect.at_ms - self._clock_ms())
-                case AttachJournal() | CheckTopics() | ReadPage() | RenewWitness():
+                case AttachJournal() | CheckTopics() | ReadPage() | ReadParked() | RenewWitness():
                     worker.submit(effect)
                 case _:
                     meanwhile = partial(self._meanwhile, worker)
@@ -147,6 +148,7 @@ class RelayDriver:
                 _log.info("attached", position=str(outcome.position))
             case Published():
                 self._report_dropped()
+                self._report_parked()
             case _:
                 pass
 
@@ -155,6 +157,14 @@ class RelayDriver:
         if (dropped, late) != self._reported:
             _log.warning("rows_out_of_the_ordinary", duplicates_dropped=dropped, late=late)
             self._reported = (dropped, late)
+
+    def _report_parked(self) -> None:
+        intake = self._machine.intake
+        if intake.parkings != self._reported_parkings:
+            parked, released = self._reported_parkings = intake.parkings
+            _log.warning(
+                "parked", events=parked, releases=released, entities_waiting=len(intake.parked)
+            )
 
     def _alarm_if_fenced_often(self, failure: Failed) -> None:
         if failure.verdict is not Verdict.FENCED:

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Protocol
 
-from bridge.core.batching import Step
-from bridge.core.cursor import Cursor
+from bridge.core.batching import EncodedRow, Step, rows_taken
+from bridge.core.cursor import Cursor, TopicIdentity
 from bridge.core.effects import (
     AttachJournal,
     CheckTopics,
@@ -19,23 +19,28 @@ from bridge.core.effects import (
     OpenPublisher,
     Outcome,
     PageRead,
+    ParkedRead,
     Publish,
     Published,
     ReadCursor,
     ReadPage,
+    ReadParked,
     RenewWitness,
     Superseded,
     TopicsMatch,
     Verdict,
     WitnessRenewed,
 )
+from bridge.core.rows import JournalRow
 from bridge.envelope.cursor_codec import encode_cursor
+from bridge.envelope.parked_codec import ParkedLedger
+from bridge.envelope.parking import ParkingRecords
 from bridge.envelope.records import OutboundRecord, RowEncoder
-from bridge.errors import BridgeError, UnavailableError
+from bridge.errors import BridgeError, OperatorError, UnavailableError
 from bridge.journals.base import Journal
 from bridge.relay.catalog import TopicCatalog
 
-__all__ = ["CursorStore", "JournalLane", "Publisher", "PublisherLane"]
+__all__ = ["CursorStore", "JournalLane", "ParkedStore", "Publisher", "PublisherLane"]
 
 _CHUNK_STEPS = 500
 """Steps produced between two looks at the clock."""
@@ -69,6 +74,16 @@ class CursorStore(Protocol):
         """The last committed cursor; raises errors of :mod:`bridge.errors`."""
 
 
+class ParkedStore(Protocol):
+    """The port to what is parked; raises errors of :mod:`bridge.errors`."""
+
+    def read(self) -> ParkedLedger:
+        """Everything that is committed."""
+
+    def follow(self) -> ParkedLedger:
+        """What is visible by now, without waiting."""
+
+
 def _failed(error: BridgeError) -> Failed:
     retry = isinstance(error, UnavailableError)
     return Failed(Verdict.RETRY if retry else Verdict.STOP, error)
@@ -82,12 +97,16 @@ class JournalLane:
         journal: Journal,
         encoder: RowEncoder,
         catalog: TopicCatalog,
+        parking: ParkingRecords,
+        parked: ParkedStore,
         batch_bytes: int,
         wall_ms: Callable[[], int],
     ) -> None:
         self._journal = journal
         self._encoder = encoder
         self._catalog = catalog
+        self._parking = parking
+        self._parked = parked
         self._batch_bytes = batch_bytes
         self._wall_ms = wall_ms
 
@@ -99,10 +118,12 @@ class JournalLane:
                     self._catalog.forget()
                     return self._journal.attach(effect.cursor)
                 case CheckTopics():
-                    self._catalog.check(effect.stored, fresh=effect.fresh)
-                    return TopicsMatch()
+                    self._parking.learn(self._catalog.check(effect.stored, fresh=effect.fresh))
+                    return TopicsMatch(tuple(self._parked.follow().requests.values()))
                 case ReadPage():
                     return self._read(effect)
+                case ReadParked():
+                    return self._read_parked(effect)
                 case RenewWitness():
                     return WitnessRenewed(self._journal.renew_witness(effect.committed))
         except BridgeError as e:
@@ -118,17 +139,33 @@ class JournalLane:
 
     def _read(self, effect: ReadPage) -> PageRead[OutboundRecord]:
         page = self._journal.read(effect.position, settle=effect.settle)
-        names = self._encoder.topics_of(page.rows)
+        read_at_ms = self._wall_ms()
+        rows, topics, batch_bytes = self._encode(page.rows, read_at_ms)
+        return PageRead(rows, page.window, page.end, page.drained, topics, batch_bytes, read_at_ms)
+
+    def _read_parked(self, effect: ReadParked) -> ParkedRead[OutboundRecord]:
+        entity = effect.entity
+        found: Sequence[JournalRow] = ()
+        more, problem = False, None
+        try:
+            found, more = self._journal.read_entity(
+                entity.persistence_id, entity.first, entity.last
+            )
+        except OperatorError as e:  # it stays parked: that is no reason to stop everybody else
+            problem = e.what
+        rows, topics, batch_bytes = self._encode(found, self._wall_ms())
+        return ParkedRead(rows, more, problem, topics, batch_bytes)
+
+    def _encode(
+        self, found: Sequence[JournalRow], now_ms: int
+    ) -> tuple[list[EncodedRow[OutboundRecord]], list[TopicIdentity], int]:
+        """Rows encoded, identities of their topics, most bytes of a batch that all topics take."""
+        names = self._encoder.topics_of(found)
         topics = self._catalog.usable(names)
         limits = [f.max_message_bytes for n in names if not isinstance(f := topics[n], str)]
-        return PageRead(
-            self._encoder.encode(page.rows, topics, self._wall_ms()),
-            page.window,
-            page.end,
-            page.drained,
-            self._catalog.identities(names),
-            min([self._batch_bytes, *limits]),
-        )
+        rows = self._encoder.encode(found, topics, now_ms)
+        smallest = min([self._batch_bytes, self._parking.batch_bytes, *limits])
+        return rows, self._catalog.identities(names), smallest
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +179,7 @@ class PublisherLane:
 
     publisher: Publisher
     cursors: CursorStore
+    parked: ParkedStore
     transaction_max_ms: float
     clock_ms: Callable[[], float]
     wall_ms: Callable[[], int]
@@ -163,7 +201,9 @@ class PublisherLane:
                 return self.publisher.open(effect.batch_bytes) or Opened()
             case ReadCursor():
                 try:
-                    return CursorRead(self.cursors.latest())
+                    # Only the producer that was opened before changes either: they agree.
+                    cursor = self.cursors.latest()
+                    return CursorRead(cursor, tuple(self.parked.read().entities.values()))
                 except BridgeError as e:
                     return _failed(e)
             case Publish():
@@ -187,7 +227,7 @@ class PublisherLane:
             meanwhile()
             if self.clock_ms() - began_ms >= self.transaction_max_ms:
                 break
-        rows = sum(step.row is not None for step in steps[:sent])
+        rows = rows_taken(steps[:sent])
         cursor = effect.cursor.moved(steps[sent - 1].position, rows, self.wall_ms())
         if failure := self.publisher.commit(encode_cursor(cursor)):
             return failure

@@ -11,13 +11,23 @@ from bridge.journals.opening import open_health, open_installer
 from bridge.kafka.cursors import CommittedCursor
 from bridge.kafka.from_config import SHARDS, kafka_topics, topic_names
 from bridge.kafka.topic_identity import require_untouched
-from bridge.kafka.topics import KafkaTopics, cursor_topic_name
+from bridge.kafka.topics import (
+    KafkaTopics,
+    cursor_topic_name,
+    dead_letter_topic_name,
+    parked_topic_name,
+)
 from bridge.status import broker_checks
 from bridge.status.checked import Checked, checked_finding, guarded, trouble
 from bridge.status.configuration_checks import colliding
 from bridge.status.cursors import read_cursor
 from bridge.status.journal_status import BYPASSED_LIMIT, bypassed_problem, waiting_rows
-from bridge.status.topic_checks import check_cursor_topic, check_known_topics, check_tag_topic
+from bridge.status.topic_checks import (
+    check_compacted_topic,
+    check_dead_letter_topic,
+    check_known_topics,
+    check_tag_topic,
+)
 
 __all__ = ["check_servers"]
 
@@ -77,10 +87,7 @@ class _JournalTopics:
 
     def check(self) -> Iterator[Checked]:
         with closing(open_health(self._config, self._name)) as health:
-            cursor_topic = cursor_topic_name(self._config.app, self._name)
-            found = self._topics.facts_and_settings([cursor_topic]).get(cursor_topic)
-            if found is not None:
-                yield from check_cursor_topic(self._about, *found, SHARDS)
+            yield from self._check_internal_topics()
             try:
                 record = read_cursor(self._config, self._name, self._topics)
                 if record is None:
@@ -90,6 +97,20 @@ class _JournalTopics:
                 return
             yield from self._check_cursor(record, health)
             yield from self._check_tag_topics(record.cursor if record else None, health)
+
+    def _check_internal_topics(self) -> Iterator[Checked]:
+        app, name = self._config.app, self._name
+        compacted = {
+            cursor_topic_name(app, name): "cursor",
+            parked_topic_name(app, name): "parked entity",
+        }
+        dead_letters = dead_letter_topic_name(app, name)
+        found = self._topics.facts_and_settings([*compacted, dead_letters])
+        for topic, kind in compacted.items():
+            if topic in found:
+                yield from check_compacted_topic(self._about, kind, *found[topic], SHARDS)
+        if dead_letters in found:
+            yield from check_dead_letter_topic(self._about, *found[dead_letters])
 
     def _check_cursor(
         self, record: CommittedCursor | None, health: JournalHealth
@@ -111,12 +132,13 @@ class _JournalTopics:
         limit = self._config.topics.max_topics
         tags = health.tags(TAG_ROWS, 10 * limit)
         wanted = known | set(self._names.of_tags(tuple(tags)))
-        yield from self._check_names(wanted, limit)
+        internal = {name for name in known if name.startswith(f"{self._config.app}--")}
+        yield from self._check_names(wanted - internal, limit)
         found = self._topics.facts_and_settings(sorted(wanted))
         facts = {name: facts for name, (facts, _) in found.items()}
         yield from check_known_topics(self._about, stored, facts)
         waiting = waiting_rows(self._config, self._name, health, cursor)
-        for topic, settings in found.values():
+        for topic, settings in (found[name] for name in sorted(found.keys() - internal)):
             yield from check_tag_topic(self._about, topic, settings, waiting, self._now_ms)
 
     def _check_names(self, wanted: set[str], limit: int) -> Iterator[Checked]:

@@ -12,10 +12,11 @@ from bridge.errors import BridgeError, OperatorError
 from bridge.journals.health import Blocker, JournalHealth, Lag
 from bridge.journals.opening import open_health, open_installer
 from bridge.kafka.cursors import CommittedCursor
-from bridge.kafka.from_config import kafka_topics, topic_names
+from bridge.kafka.from_config import kafka_topics, read_parked, topic_names
 from bridge.kafka.topic_identity import require_same, require_untouched
 from bridge.kafka.topics import KafkaTopics
 from bridge.status.cursors import read_cursor
+from bridge.status.parked import ParkedSummary, summary_of
 from bridge.status.text import at_least
 
 __all__ = [
@@ -44,6 +45,7 @@ class JournalStatus:
         blockers: open transactions that hold back their own rows.
         identity_ok: whether the database is the cursor's; None when there is no cursor to compare.
         bypassed: rows that the installation did not see, counted up to `BYPASSED_LIMIT`.
+        parked: what waits for its release; None when that cannot be told.
         problems: what a human must decide; the relay will not go on by itself.
         failure: why the journal's side could not be looked at completely.
     """
@@ -57,6 +59,7 @@ class JournalStatus:
     blockers: Sequence[Blocker] = ()
     identity_ok: bool | None = None
     bypassed: int | None = None
+    parked: ParkedSummary | None = None
     problems: tuple[str, ...] = ()
     failure: BridgeError | None = None
 
@@ -107,6 +110,7 @@ class _Collector:
         settings = self._config.journals[self._journal]
         topics = kafka_topics(self._config)
         found = self._cursor(topics)
+        parked = self._parked(topics)
         seen = _JournalSide()
         failure = None
         health = open_health(self._config, self._journal)
@@ -126,6 +130,7 @@ class _Collector:
             blockers=seen.blockers,
             identity_ok=seen.identity_ok,
             bypassed=seen.bypassed,
+            parked=parked,
             problems=tuple(self._problems),
             failure=failure,
         )
@@ -142,6 +147,13 @@ class _Collector:
             return None
         self._problems += _changed_topics(found.cursor, topics)
         return found
+
+    def _parked(self, topics: KafkaTopics) -> ParkedSummary | None:
+        try:
+            return summary_of(read_parked(self._config, self._journal, topics))
+        except OperatorError as e:
+            self._problems.append(e.what)
+            return None
 
     def _look(self, health: JournalHealth, cursor: Cursor | None, seen: "_JournalSide") -> None:
         if cursor is not None:

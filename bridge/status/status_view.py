@@ -7,6 +7,7 @@ from typing import Any
 from bridge.journals.health import Blocker, Lag
 from bridge.status.cursors import cursor_json, cursor_lines
 from bridge.status.journal_status import BYPASSED_LIMIT, JournalStatus
+from bridge.status.parked import ParkedSummary
 from bridge.status.text import age, at_least, printable
 
 __all__ = ["status_json", "status_text"]
@@ -29,6 +30,7 @@ def status_json(status: JournalStatus, now_ms: int) -> dict[str, Any]:
         "bypassed": None
         if bypassed is None
         else {"rows": bypassed, "at_least": bypassed >= BYPASSED_LIMIT},
+        "parked": _parked_json(status.parked, now_ms) if status.parked else None,
         "problems": list(status.problems),
         "failure": {"what": failure.what, "hint": failure.hint} if failure else None,
     }
@@ -59,6 +61,8 @@ def _facts(status: JournalStatus, now_ms: int) -> Iterator[tuple[str, str]]:
         yield "identity", "ok" if status.identity_ok else "MISMATCH"
     if status.bypassed is not None:
         yield "bypassed", at_least(status.bypassed, status.bypassed >= BYPASSED_LIMIT)
+    if status.parked is not None:
+        yield "parked", _parked_text(status.parked, now_ms)
     for problem in status.problems:
         yield "PROBLEM", problem
     if status.failure is not None:
@@ -75,6 +79,26 @@ def _lag_text(lag: Lag, now_ms: int) -> str:
     if lag.oldest_ms is None:
         return rows
     return f"{rows}, the oldest event is {age((now_ms - lag.oldest_ms) / 1000)} old"
+
+
+def _parked_json(parked: ParkedSummary, now_ms: int) -> dict[str, Any]:
+    oldest_s = None if parked.oldest_ms is None else (now_ms - parked.oldest_ms) / 1000
+    return {
+        "entities": parked.entities,
+        "events": parked.events,
+        "oldest_age_s": oldest_s,
+        "requested": parked.requested,
+    }
+
+
+def _parked_text(parked: ParkedSummary, now_ms: int) -> str:
+    if parked.oldest_ms is None:
+        return "nothing"
+    since = age((now_ms - parked.oldest_ms) / 1000)
+    return (
+        f"{parked.entities} entities, {parked.events} events, the oldest for {since}: see "
+        "`bridge dlq list`"
+    )
 
 
 def _blocker_text(blocker: Blocker) -> str:

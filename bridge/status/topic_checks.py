@@ -9,7 +9,12 @@ from bridge.journals.health import Lag
 from bridge.kafka.topic_identity import require_same
 from bridge.status.checked import Checked, trouble
 
-__all__ = ["check_cursor_topic", "check_known_topics", "check_tag_topic"]
+__all__ = [
+    "check_compacted_topic",
+    "check_dead_letter_topic",
+    "check_known_topics",
+    "check_tag_topic",
+]
 
 _DEFAULT_MESSAGE_BYTES = 1_048_588
 _DAY_MS = 86_400_000
@@ -17,19 +22,38 @@ _FAR_MS = 100 * 365 * _DAY_MS
 """A limit beyond this is as good as none."""
 
 
-def check_cursor_topic(
-    about: str, facts: TopicFacts, settings: Mapping[str, str], partitions: int
+def check_compacted_topic(
+    about: str, kind: str, facts: TopicFacts, settings: Mapping[str, str], partitions: int
 ) -> Iterator[Checked]:
-    """The topic of cursors as the relay would have made it."""
+    """A compacted topic as the relay would have made it.
+
+    Args:
+        kind: what each of its records tells: ``cursor`` or ``parked entity``.
+    """
     policy = settings.get("cleanup.policy", "unknown")
     if policy != "compact":
-        what = f"cursor topic {facts.name} has cleanup.policy={policy}: the cursor can be deleted"
+        what = f"{kind} topic {facts.name} has cleanup.policy={policy}: each {kind} can be deleted"
         yield Checked("error", about, what, "set cleanup.policy=compact, and nothing else")
     if facts.partitions != partitions:
-        what = f"cursor topic {facts.name} has {facts.partitions} partitions, expected {partitions}"
+        what = f"{kind} topic {facts.name} has {facts.partitions} partitions, expected {partitions}"
         yield Checked("error", about, what, f"make it anew with {partitions}, while it is empty")
     if policy == "compact" and facts.partitions == partitions:
-        yield Checked("ok", about, f"cursor topic {facts.name}")
+        yield Checked("ok", about, f"{kind} topic {facts.name}")
+
+
+def check_dead_letter_topic(
+    about: str, facts: TopicFacts, settings: Mapping[str, str]
+) -> Iterator[Checked]:
+    """The topic of dead letters; the journal keeps the events, so nothing is lost with a letter."""
+    topic, policy = f"dead-letter topic {facts.name}", settings.get("cleanup.policy", "unknown")
+    if policy != "delete":
+        what = f"{topic} has cleanup.policy={policy}: only an entity's last letter would be kept"
+        yield Checked("warning", about, what, "set cleanup.policy=delete")
+    elif facts.retention_ms >= 0:
+        what = f"{topic} has retention.ms={facts.retention_ms}: `bridge dlq show` may find nothing"
+        yield Checked("warning", about, what, "set retention.ms=-1")
+    else:
+        yield Checked("ok", about, topic)
 
 
 def check_known_topics(

@@ -4,6 +4,8 @@ It may run beside relay and writers, which go on meanwhile. What it looks at, in
 that sound:
 
 1. The cursor. All that it says is published was committed before this moment.
+   Beside it, which events are parked or were discarded: one that is released later is then in its
+   topic below the ends that come next.
 2. The ends of the topics, open transactions included. Those records lie below them; they are read
    up to the ends, waiting for transactions that have not ended there. So a row that the cursor
    calls published and that has no record is missing, without a doubt.
@@ -20,7 +22,14 @@ from bridge.config import Config
 from bridge.core.cursor import Cursor
 from bridge.core.murmur2 import partition_of
 from bridge.envelope.naming import TopicNames
-from bridge.kafka.from_config import cursor_store, kafka_settings, kafka_topics, topic_names
+from bridge.envelope.parked_codec import ParkedLedger
+from bridge.kafka.from_config import (
+    cursor_store,
+    kafka_settings,
+    kafka_topics,
+    read_parked,
+    topic_names,
+)
 from bridge.kafka.topics import KafkaTopics, cursor_topic_name
 from bridge.verify.compare import Expected, Found, Outcome, inversions, match
 from bridge.verify.opening import open_source
@@ -56,11 +65,12 @@ def verify(config: Config, journal: str) -> Report:
     topics = kafka_topics(config)
     cursor = _cursor(config, journal, topics)
     names = topic_names(config, journal)
+    parked = read_parked(config, journal, topics)
     partitions = _tag_topics(topics, names, f"{config.app}--", cursor)
     settings = kafka_settings(config)
     spans = read_spans(settings, partitions)
     with Spill() as spill:
-        audit = _Audit(Report(journal), spill, partitions)
+        audit = _Audit(Report(journal), spill, partitions, parked)
         spill.add_found(audit.found(read_records(settings, spans)))
         source = open_source(config, journal, cursor)
         try:
@@ -95,10 +105,13 @@ def _tag_topics(
 class _Audit:
     """Fills the report. Topics are numbers here: names would be stored with every record."""
 
-    def __init__(self, report: Report, spill: Spill, partitions: Mapping[str, int]) -> None:
+    def __init__(
+        self, report: Report, spill: Spill, partitions: Mapping[str, int], parked: ParkedLedger
+    ) -> None:
         self.report = report
         self._spill = spill
         self._partitions = partitions
+        self._parked = parked
         self._names = list(partitions)
         self._numbers = {name: i for i, name in enumerate(self._names)}
         self._home: Callable[[bytes, int], int] = lru_cache(_KEYS_CACHED)(partition_of)
@@ -127,7 +140,7 @@ class _Audit:
             if outcome is Outcome.UNEXPLAINED and isinstance(entry, Found):
                 self._spill.add_unexplained(entry)
                 continue
-            self._add(_KINDS[outcome], entry)
+            self._add(self._excuse(outcome, entry) or _KINDS[outcome], entry)
             if outcome is Outcome.DUPLICATED and isinstance(entry, Found):
                 self._spill.set_aside(entry)
         if self._spill.has_unexplained:
@@ -135,6 +148,17 @@ class _Audit:
             self._judge_unexplained()
         for record, how in inversions(self._spill.in_order()):
             self._add(Kind.INVERTED, record, how)
+
+    def _excuse(self, outcome: Outcome, entry: Expected | Found) -> Kind | None:
+        """Why the records of an event are not in its topics, if an operator knows of it."""
+        if outcome not in (Outcome.MISSING, Outcome.NOT_PUBLISHED_YET):
+            return None
+        pid = entry.persistence_id.decode("utf-8", "surrogatepass")
+        entity = self._parked.entities.get(pid)
+        if entity is not None and entity.holds(entry.sequence_nr):
+            return Kind.PARKED
+        known = (pid, entry.sequence_nr) in self._parked.discarded
+        return Kind.DISCARDED if known else None
 
     def _expected(self, source: VerifySource, names: TopicNames) -> Iterator[Expected]:
         for pid, seq, tags, state, gone in source.rows():

@@ -20,6 +20,8 @@ class Kind(Enum):
     UNEXPECTED = ("unexpected", True, "records that no journal row explains")
     COMPACTED = ("compacted", False, "the journal has deleted these rows since")
     NOT_PUBLISHED_YET = ("not_published_yet", False, "committed, but the relay was not there yet")
+    PARKED = ("parked", False, "waiting in the dead-letter topic; see `bridge dlq list`")
+    DISCARDED = ("discarded", False, "given up by an operator; see `bridge dlq list`")
     LATE = ("late", False, "marked bridge_late: known to break the order of their entity")
     BEFORE_START = ("before_start", False, "rows from before `start: now`")
 

@@ -124,7 +124,7 @@ def test_config_show_masks_secrets_and_names_origins(
         rows = {tuple(row["key"]): (row["value"], row["origin"]) for row in json.loads(out)}
         assert rows["app",] == ("shop", "bridge.yaml line 1")
         assert rows["relay", "poll_interval_ms"][0] == 30
-        assert rows["relay", "on_poison"] == ("stop", "default")
+        assert rows["relay", "on_poison"] == ("park", "default")
     else:
         assert "  # environment BRIDGE_RELAY__POLL_INTERVAL_MS" in out
         assert "  # bridge.yaml line 3" in out

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from bridge.core.positions import HistoryPosition
-from bridge.core.rows import RowKey
+from bridge.core.rows import JournalRow, RowKey
 from bridge.errors import OperatorError, UnavailableError
 from bridge.journals.base import PageLimits
 from tests.contracts.journal_subject import WIDE, JournalSubject, Reading, keys
@@ -283,6 +283,39 @@ class JournalContract:
         reading.restart()
         assert reading.recent == [RowKey(*key) for key in EIGHT[:3]]
 
+    def test_events_of_an_entity_come_by_their_numbers_a_page_at_a_time(
+        self, subject: JournalSubject
+    ) -> None:
+        subject.commit(("q", 1), ("p", 2), ("p", 1), ("p", 4))
+        subject.commit(*EIGHT[4:], ("r", 5))
+        reading = Reading(subject, NARROW)
+        read = reading.journal.read_entity
+        assert keys(read("p", 1, 3)[0]) == EIGHT[:2]
+        rows, more = read("p", 2, 8)
+        assert (keys(rows), more) == ([("p", 2), ("p", 4), ("p", 5)], True)
+        rows, more = read("p", 6, 8)
+        assert (keys(rows), more) == (EIGHT[5:], False)
+        assert read("p", 9, 12) == ([], False)
+        assert read("nobody", 1, 12) == ([], False)
+        assert keys(reading.poll()) != [], "it must not move the position"
+
+    def test_events_of_an_entity_are_those_that_were_delivered(
+        self, subject: JournalSubject
+    ) -> None:
+        reading = Reading(subject, PageLimits(max_rows=1_000, max_bytes=2_500))
+        writing = subject.begin()
+        writing.append("p", 1, payload=b'"1"', tags=("a", "b"), timestamp_ms=7)
+        for nr in range(2, 5):
+            writing.append("p", nr, payload=b'"' + bytes([64 + nr]) * 1_500 + b'"')
+        writing.commit()
+        delivered = reading.poll()
+        found: list[JournalRow] = []
+        more = True
+        while more:
+            rows, more = reading.journal.read_entity("p", 1 + len(found), 4)
+            found += rows
+        assert [row[:8] for row in found] == [row[:8] for row in delivered]
+
     def test_an_adapter_that_is_not_attached_asks_to_be_attached(
         self, subject: JournalSubject
     ) -> None:
@@ -290,5 +323,7 @@ class JournalContract:
         reading.journal.close()
         with pytest.raises(UnavailableError):
             reading.page()
+        with pytest.raises(UnavailableError):
+            reading.journal.read_entity("p", 1, 2)
         reading.restart()
         assert reading.poll() == []

@@ -3,12 +3,14 @@
 import pytest
 
 from tests.integration.administration import Administrator
+from tests.integration.conftest import StageFactory
 from tests.integration.load import Load
 from tests.integration.stage import Stage, event_ids, rows
 from tests.services import KafkaBroker
 from tests.waiting import wait_until
 
 _OPERATOR = 6
+_STOP = {"relay": {"on_poison": "stop"}}
 
 
 @pytest.fixture
@@ -55,9 +57,10 @@ def test_the_relay_waits_while_it_may_not_write_and_goes_on_by_itself(
     fragile_stage.judge()
 
 
-def test_an_oversize_event_stops_the_relay_and_harms_no_small_one(
-    stage: Stage, administrator: Administrator
+def test_by_choice_an_oversize_event_stops_the_relay_and_harms_no_small_one(
+    make_stage: StageFactory, administrator: Administrator
 ) -> None:
+    stage = make_stage(more=_STOP)
     administrator.create_topic(stage.topic(), {"max.message.bytes": "2000"})
     small, large, behind = rows("s", 1, padding=100), rows("l", 1, padding=5000), rows("b", 1)
     stage.append([*small, *large, *behind])
@@ -87,8 +90,9 @@ def test_an_event_just_within_the_limit_of_its_topic_is_published(
 
 
 def test_a_limit_lowered_behind_the_relays_back_is_noticed(
-    stage: Stage, administrator: Administrator
+    make_stage: StageFactory, administrator: Administrator
 ) -> None:
+    stage = make_stage(more=_STOP)
     with stage.relay() as relay:
         first = rows("a", 1, padding=5000)
         stage.append(first)

@@ -15,11 +15,12 @@ from psycopg.rows import TupleRow
 from bridge.core.cursor import Cursor, JournalIdentity
 from bridge.core.effects import Attached
 from bridge.core.positions import HistoryPosition, Position, SequencePosition, WindowPosition
-from bridge.core.rows import Page, RowKey
+from bridge.core.rows import JournalRow, Page, RowKey
 from bridge.core.snapshot import GENESIS, PgSnapshot
 from bridge.errors import OperatorError, SetupError, UnavailableError
 from bridge.journals.base import RECENT_EVENTS, PageLimits
 from bridge.journals.postgres.barrier import Barrier, lsn
+from bridge.journals.postgres.entity import read_entity
 from bridge.journals.postgres.identity import IdentityKeeper
 from bridge.journals.postgres.inspect import inspect
 from bridge.journals.postgres.pages import PageReader
@@ -102,6 +103,14 @@ class PostgresJournal:
                         f"the cursor of journal {self._table.shown} is one of ordering `sequence`",
                         "the journal's url or ordering was changed; change it back",
                     )
+
+    def read_entity(
+        self, persistence_id: str, first: int, last: int
+    ) -> tuple[list[JournalRow], bool]:
+        """See :meth:`bridge.journals.base.Journal.read_entity`."""
+        conn, _ = self._live()
+        with database_errors(f"reading journal {self._table.shown}"):
+            return read_entity(conn, self._queries, self._limits, (persistence_id, first, last))
 
     def renew_witness(self, committed: JournalIdentity) -> JournalIdentity:
         """See :meth:`bridge.journals.base.Journal.renew_witness`."""

@@ -71,6 +71,15 @@ class ReadQueries:
         )
         return Query(text, {**self._inline, **_place(position.after)})
 
+    def entity(self, persistence_id: str, first: int, last: int) -> Query:
+        """Events of one entity with numbers from `first` to `last`."""
+        params = {**self._inline, "pid": persistence_id, "first": first, "last": last}
+        names = {"columns": self._columns, "table": self._names["table"]}
+        if self._table.install != "outbox":
+            return Query(compose(_FILE, "entity", **names), params)
+        names |= {"journal": self._journal, "is_history": self._is_history}
+        return Query(compose(_FILE, "entity_outbox", **names), params)
+
     def times_go_back(self) -> Query:
         """Whether event times go backwards within an entity of the history."""
         text = compose(_FILE, "times_go_back", table=self._journal, is_history=self._is_history)

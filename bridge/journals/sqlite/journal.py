@@ -11,7 +11,7 @@ from collections.abc import Callable
 from bridge.core.cursor import Cursor, JournalIdentity
 from bridge.core.effects import Attached
 from bridge.core.positions import HistoryPosition, Position, SequencePosition, WindowPosition
-from bridge.core.rows import Page, RowKey
+from bridge.core.rows import JournalRow, Page, RowKey
 from bridge.errors import OperatorError, SetupError, UnavailableError
 from bridge.journals.base import RECENT_EVENTS, PageLimits
 from bridge.journals.sqlite.durable import flush_files
@@ -93,6 +93,14 @@ class SqliteJournal:
                         f"the cursor of journal {self._table.table} is one of ordering `snapshot`",
                         "the journal's url or ordering was changed; change it back",
                     )
+
+    def read_entity(
+        self, persistence_id: str, first: int, last: int
+    ) -> tuple[list[JournalRow], bool]:
+        """See :meth:`bridge.journals.base.Journal.read_entity`."""
+        _, pages = self._live()
+        with database_errors(f"reading journal {self._table.table} in {self._path}"):
+            return pages.read_entity(persistence_id, first, last)
 
     def renew_witness(self, committed: JournalIdentity) -> JournalIdentity:
         """See :meth:`bridge.journals.base.Journal.renew_witness`."""

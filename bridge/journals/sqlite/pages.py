@@ -6,7 +6,7 @@ write-ahead log from being reset.
 """
 
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import closing
 
 from bridge.core.positions import HistoryPosition, Place, SequencePosition
@@ -44,27 +44,42 @@ class PageReader:
         """Rows behind `position`, and whether there are more behind them."""
         if isinstance(position, HistoryPosition):
             return self._read_history(position)
-        rows, more, _ = self._page("page", position.after, lambda _: None)
+        params = {"after": position.after}
+        rows, more, _ = self._page("page", params, position.after, lambda _: None)
+        return rows, more
+
+    def read_entity(
+        self, persistence_id: str, first: int, last: int
+    ) -> tuple[list[JournalRow], bool]:
+        """Events of one entity, and whether there are more behind them."""
+        statement = "entity" if self._table.install is None else "entity_outbox"
+        params: dict[str, int | str] = {"pid": persistence_id, "first": first, "last": last}
+        rows, more, _ = self._page(statement, params, first, lambda _: None)
         return rows, more
 
     def _read_history(self, position: HistoryPosition) -> tuple[list[JournalRow], bool]:
         if self._history_at != position:
             self._sort_history(position)
         place = _entity_place if position.by_entity else _time_place
-        rows, more, number = self._page("history_page", self._history_number, place)
+        after = self._history_number
+        rows, more, number = self._page("history_page", {"after": after}, after, place)
         self._history_number = number
         self._history_at = position.behind(rows[-1].place) if rows else position
         return rows, more
 
     def _page(
-        self, statement: str, after: int, place: Callable[[RawRow], Place | None]
+        self,
+        statement: str,
+        params: Mapping[str, int | str],
+        after: int,
+        place: Callable[[RawRow], Place | None],
     ) -> tuple[list[JournalRow], bool, int]:
-        """Rows, whether there are more, and the number of the last."""
+        """Rows, whether there are more, and the number of the last; `after` when there are none."""
         rows: list[JournalRow] = []
         limits = self._limits
         room = limits.max_bytes
         # One more than a page tells whether there are more.
-        params = {"after": after, "limit": limits.max_rows + 1}
+        params = {**params, "limit": limits.max_rows + 1}
         with closing(self._conn.execute(self._table.sql("read", statement), params)) as found:
             for raw in found:
                 room -= raw[_SIZE] or 0

@@ -22,6 +22,20 @@ SELECT payload FROM {table} WHERE persistence_id = %(pid)s AND sequence_nr = %(s
 SELECT convert_to(payload, 'UTF8') FROM {table}
 WHERE persistence_id = %(pid)s AND sequence_nr = %(seq)s
 
+-- name: entity
+SELECT {columns}, sequence_nr FROM {table}
+WHERE persistence_id = %(pid)s AND sequence_nr BETWEEN %(first)s AND %(last)s
+ORDER BY sequence_nr
+
+-- name: entity_outbox
+-- Rows from before the installation are in the journal only.
+SELECT {columns}, sequence_nr FROM {table}
+WHERE persistence_id = %(pid)s AND sequence_nr BETWEEN %(first)s AND %(last)s
+UNION ALL
+SELECT {columns}, sequence_nr FROM {journal} AS journal
+WHERE persistence_id = %(pid)s AND sequence_nr BETWEEN %(first)s AND %(last)s AND {is_history}
+ORDER BY 2
+
 -- name: now
 -- The insert position is read after the snapshot was taken: all that the snapshot sees lies below.
 SELECT pg_current_snapshot()::text,

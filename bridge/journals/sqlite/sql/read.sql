@@ -13,6 +13,23 @@ tags, "timestamp", NULL, NULL, NULL
 SELECT {columns}, ordering FROM {read_table}
 WHERE ordering > :after ORDER BY ordering LIMIT :limit
 
+-- name: entity
+SELECT {columns}, sequence_nr FROM {read_table}
+WHERE persistence_id = :pid AND sequence_nr BETWEEN :first AND :last
+ORDER BY sequence_nr LIMIT :limit
+
+-- name: entity_outbox
+-- Rows from before the installation are in the journal only.
+SELECT {columns}, sequence_nr FROM {read_table}
+WHERE persistence_id = :pid AND sequence_nr BETWEEN :first AND :last
+UNION ALL
+SELECT {columns}, sequence_nr FROM {journal} AS journal
+WHERE persistence_id = :pid AND sequence_nr BETWEEN :first AND :last
+  AND NOT EXISTS (SELECT 1 FROM {read_table} AS copied
+                  WHERE copied.persistence_id = journal.persistence_id
+                    AND copied.sequence_nr = journal.sequence_nr)
+ORDER BY 2 LIMIT :limit
+
 -- name: recent
 -- Events published last, newest first.
 SELECT persistence_id, sequence_nr FROM {read_table}
