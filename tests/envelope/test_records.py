@@ -129,8 +129,8 @@ def test_the_key_is_the_exact_bytes_of_the_id(persistence_id: str) -> None:
 
 
 def test_a_row_without_topics_still_moves_the_cursor() -> None:
-    encoded = _encode(row(tags=(), payload=None))
-    assert encoded == EncodedRow("order-1", 1, (1,), (), 0, (), None)
+    event = row(tags=(), payload=None)
+    assert _encode(event) == EncodedRow("order-1", 1, (1,), (), 0, (), None, event)
 
 
 @pytest.mark.parametrize(
