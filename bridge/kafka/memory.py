@@ -6,13 +6,14 @@ from bridge.core.cursor import Cursor
 from bridge.core.effects import Failed
 from bridge.envelope.cursor_codec import decode_cursor
 from bridge.envelope.naming import broker_form
+from bridge.envelope.parked_codec import ParkedLedger
 from bridge.envelope.records import OutboundRecord, TopicFacts
 from bridge.errors import BridgeError, OperatorError, UnavailableError
 from bridge.kafka.memory_broker import BrokerError, MemoryBroker, Session
 from bridge.kafka.topics import TAG_TOPIC_CONFIG
 from bridge.kafka.triage import triage
 
-__all__ = ["MemoryCursorStore", "MemoryPublisher", "MemoryTopics"]
+__all__ = ["MemoryCursorStore", "MemoryParkedStore", "MemoryPublisher", "MemoryTopics"]
 
 
 class MemoryPublisher:
@@ -120,6 +121,43 @@ class MemoryCursorStore:
                 "it ends by its time-out or an abort",
             )
         return decode_cursor(values[-1]) if values else None
+
+
+class MemoryParkedStore:
+    """Reads what is parked of one shard; see `bridge.kafka.parked.KafkaParkedStore`.
+
+    It never waits: an open transaction at the end is an error of `read` at once.
+    """
+
+    def __init__(self, broker: MemoryBroker, topic: str, partition: int) -> None:
+        self._broker = broker
+        self._where = (topic, partition)
+
+    def read(self) -> ParkedLedger:
+        """Everything that is committed.
+
+        Raises:
+            UnavailableError: the broker cannot be asked, or an open transaction hides the end.
+            OperatorError: a record cannot be read.
+        """
+        ledger = self.follow()
+        if self._broker.stable(*self._where) < self._broker.end(*self._where):
+            raise UnavailableError(
+                f"{self._where}: an open transaction hides what is behind it",
+                "it ends by its time-out or an abort",
+            )
+        return ledger
+
+    def follow(self) -> ParkedLedger:
+        """What is visible by now. Raises as `read` does, but for open transactions."""
+        ledger = ParkedLedger()
+        try:
+            records = self._broker.committed(*self._where)
+        except BrokerError as fault:
+            raise _error(fault, "reading the parked entities") from fault
+        for record in records:
+            ledger.apply(record.key, record.value)
+        return ledger
 
 
 class MemoryTopics:

@@ -23,10 +23,13 @@ class KafkaParkedStore:
     Args:
         topic: the compacted topic.
         partition: the shard's partition.
+        wait_s: how long `read` waits for a foreign open transaction.
     """
 
-    def __init__(self, settings: KafkaSettings, topic: str, partition: int) -> None:
-        self._log = PartitionLog(settings, topic, partition)
+    def __init__(
+        self, settings: KafkaSettings, topic: str, partition: int, wait_s: float = 30.0
+    ) -> None:
+        self._log = PartitionLog(settings, topic, partition, wait_s)
         self._ledger = ParkedLedger()
         self._next = 0
 

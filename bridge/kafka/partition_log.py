@@ -57,10 +57,13 @@ class PartitionLog:
         admin = self._admin or made(AdminClient, self._settings.client())
         self._admin = None  # one that fails is not asked again: it may wait for a broker long gone
         admin.poll(0)  # hands over the client's log lines, which would pile up
-        begin, end = (
-            self._offset(admin, spec, isolation)
+        asked = [
+            admin.list_offsets(
+                {self._where: spec}, isolation_level=isolation, request_timeout=CALL_TIMEOUT_S
+            )[self._where]
             for spec in (OffsetSpec.earliest(), OffsetSpec.latest())
-        )
+        ]
+        begin, end = (int(future.result(RESULT_TIMEOUT_S).offset) for future in asked)
         self._admin = admin
         return begin, end
 
@@ -75,12 +78,6 @@ class PartitionLog:
             yield lambda start, end: self._committed(consumer, start, end)
         finally:
             consumer.close()
-
-    def _offset(self, admin: AdminClient, spec: OffsetSpec, isolation: IsolationLevel) -> int:
-        future = admin.list_offsets(
-            {self._where: spec}, isolation_level=isolation, request_timeout=CALL_TIMEOUT_S
-        )[self._where]
-        return int(future.result(RESULT_TIMEOUT_S).offset)
 
     def _committed(self, consumer: Consumer, start: int, end: int) -> Iterator[LogRecord]:
         where = TopicPartition(self._where.topic, self._where.partition, start)

@@ -13,7 +13,7 @@ from bridge.core.positions import SequencePosition
 from bridge.envelope.cursor_codec import encode_cursor
 from bridge.envelope.records import OutboundRecord
 from bridge.errors import OperatorError, UnavailableError
-from bridge.relay.lanes import CursorStore, Publisher
+from bridge.relay.lanes import CursorStore, ParkedStore, Publisher
 
 __all__ = ["CursorStoreContract", "KafkaSubject", "PublisherContract", "Seen", "a_cursor"]
 
@@ -54,6 +54,10 @@ class KafkaSubject(ABC):
     @abstractmethod
     def store(self) -> CursorStore:
         """A cursor store; it waits for an open transaction briefly, if at all."""
+
+    @abstractmethod
+    def parked_store(self, topic: str) -> ParkedStore:
+        """A store of what is parked in a topic of one partition; it waits briefly, if at all."""
 
     @abstractmethod
     def topic(self, partitions: int = 1, max_message_bytes: int = 1_048_588) -> str:

@@ -136,6 +136,7 @@ def test_ten_poisonous_events_among_ten_thousand_hold_up_their_entities_only(
     assert _counts(narrow) == {}
 
 
+@pytest.mark.slow
 def test_a_request_without_a_relay_stays_and_the_next_one_performs_it(
     narrow: Stage, administrator: Administrator
 ) -> None:
@@ -151,6 +152,7 @@ def test_a_request_without_a_relay_stays_and_the_next_one_performs_it(
     assert _parked(narrow) == {}
 
 
+@pytest.mark.slow
 def test_a_poisonous_event_behind_a_mended_one_keeps_the_rest_parked(stage: Stage) -> None:
     events = rows("m", 4)
     stage.append(events)
@@ -182,6 +184,7 @@ def test_a_discarded_event_is_given_up_and_counted_and_the_rest_goes_on(stage: S
     assert "'m'/2" in _dlq(stage, "list")
 
 
+@pytest.mark.slow
 def test_an_event_that_is_gone_from_the_journal_is_not_skipped(stage: Stage) -> None:
     events = rows("m", 3)
     stage.append(events)
@@ -228,8 +231,8 @@ def test_kills_while_parking_and_releasing_change_nothing(
 
 
 def _kill_again_and_again(stage: Stage, rng: random.Random, topics: Sequence[str]) -> None:
-    """Three lives of a relay, each ended while the topics grow."""
-    for _ in range(3):
+    """Two lives of a relay, each ended while the topics grow."""
+    for _ in range(2):
         with stage.relay() as relay:
             moment = Moment(rng.randint(1, 150), 3.0)
             moment.wait(relay, lambda: sum(stage.reader.log_length(name, 1) for name in topics))

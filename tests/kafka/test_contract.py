@@ -10,8 +10,10 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from bridge.kafka.cursors import KafkaCursorStore
+from bridge.kafka.parked import KafkaParkedStore
 from bridge.kafka.publisher import KafkaPublisher
 from bridge.kafka.settings import KafkaSettings
+from tests.contracts.parked_store import ParkedStoreContract
 from tests.contracts.publisher import CursorStoreContract, KafkaSubject, PublisherContract, Seen
 from tests.services import KafkaBroker
 from tests.waiting import wait_until
@@ -35,6 +37,9 @@ class RealSubject(KafkaSubject):
 
     def store(self) -> KafkaCursorStore:
         return KafkaCursorStore(KafkaSettings(self._servers, {}), self._cursors, 0, wait_s=1.0)
+
+    def parked_store(self, topic: str) -> KafkaParkedStore:
+        return KafkaParkedStore(KafkaSettings(self._servers, {}), topic, 0, wait_s=1.0)
 
     def topic(self, partitions: int = 1, max_message_bytes: int = 1_048_588) -> str:
         name = f"{self._app}.{uuid.uuid4().hex[:8]}"
@@ -120,4 +125,8 @@ class TestKafkaPublisher(PublisherContract):
 
 
 class TestKafkaCursorStore(CursorStoreContract):
+    pass
+
+
+class TestKafkaParkedStore(ParkedStoreContract):
     pass

@@ -10,9 +10,10 @@ from bridge.core.effects import Verdict
 from bridge.envelope.cursor_codec import encode_cursor
 from bridge.envelope.records import OutboundRecord
 from bridge.errors import UnavailableError
-from bridge.kafka.memory import MemoryCursorStore, MemoryPublisher, MemoryTopics
+from bridge.kafka.memory import MemoryCursorStore, MemoryParkedStore, MemoryPublisher, MemoryTopics
 from bridge.kafka.memory_broker import LostAnswer, MemoryBroker
 from bridge.relay.catalog import TopicAdmin
+from tests.contracts.parked_store import ParkedStoreContract
 from tests.contracts.publisher import (
     CursorStoreContract,
     KafkaSubject,
@@ -35,6 +36,9 @@ class MemorySubject(KafkaSubject):
 
     def store(self) -> MemoryCursorStore:
         return MemoryCursorStore(self.broker, CURSORS, 0)
+
+    def parked_store(self, topic: str) -> MemoryParkedStore:
+        return MemoryParkedStore(self.broker, topic, 0)
 
     def topic(self, partitions: int = 1, max_message_bytes: int = 1_048_588) -> str:
         name = uuid.uuid4().hex
@@ -147,3 +151,7 @@ def test_a_topic_made_anew_has_another_id_and_nothing_of_the_old_one(
     assert after.topic_id != before.topic_id
     assert topics.first_with_records(["t"]) is None
     assert list(topics.existing()) == [CURSORS, "t"]
+
+
+class TestMemoryParkedStore(ParkedStoreContract):
+    pass

@@ -36,7 +36,7 @@ def test_keys_of_the_json_are_stable(shop: Shop) -> None:
     found = status(shop)
     assert set(found) == {
         "journal", "database", "layout", "ordering", "cursor", "lag", "blockers", "identity_ok",
-        "bypassed", "problems", "failure",
+        "bypassed", "parked", "problems", "failure",
     }  # fmt: skip
     assert set(found["cursor"]) == {
         "offset", "recorded_at_ms", "committed_at_ms", "owner", "shard", "shards", "rows",
