@@ -26,10 +26,16 @@ def kafka_topics(config: Config) -> KafkaTopics:
     return KafkaTopics(kafka_settings(config), defaults)
 
 
-def cursor_store(config: Config, journal: str) -> KafkaCursorStore:
-    """The cursors of a journal."""
+def cursor_store(
+    config: Config, journal: str, settings: KafkaSettings | None = None
+) -> KafkaCursorStore:
+    """The cursors of a journal.
+
+    Args:
+        settings: in place of the configured ones.
+    """
     topic = cursor_topic_name(config.app, journal)
-    return KafkaCursorStore(kafka_settings(config), topic, SHARD)
+    return KafkaCursorStore(settings or kafka_settings(config), topic, SHARD)
 
 
 def topic_names(config: Config, journal: str) -> TopicNames:

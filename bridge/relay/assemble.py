@@ -12,14 +12,8 @@ from bridge.envelope.records import OutboundRecord, RowEncoder, mark_late
 from bridge.errors import SetupError
 from bridge.journals.base import PageLimits
 from bridge.journals.opening import open_journal
-from bridge.kafka.from_config import (
-    SHARD,
-    SHARDS,
-    cursor_store,
-    kafka_settings,
-    kafka_topics,
-    topic_names,
-)
+from bridge.kafka.brokers import Brokers, brokers_of
+from bridge.kafka.from_config import SHARD, SHARDS, cursor_store, topic_names
 from bridge.kafka.publisher import KafkaPublisher
 from bridge.kafka.topics import CURSOR_TOPIC_CONFIG, KafkaTopics, cursor_topic_name
 from bridge.relay.catalog import TopicCatalog
@@ -32,9 +26,16 @@ BATCH_BYTES = 1_048_588
 """Kafka's default ``max.message.bytes``; smaller limits of topics are learned as they are used."""
 
 
-def assemble_relay(config: Config, journal: str, *, until_caught_up: bool) -> RelayDriver:
-    """Make the relay of one journal; the cursor topic is created if it is missing."""
-    topics = kafka_topics(config)
+def assemble_relay(
+    config: Config, journal: str, *, until_caught_up: bool, brokers: Brokers | None = None
+) -> RelayDriver:
+    """Make the relay of one journal; the cursor topic is created if it is missing.
+
+    Args:
+        brokers: in place of the configured ones.
+    """
+    brokers = brokers or brokers_of(config)
+    topics = brokers.topics
     cursor_topic = cursor_topic_name(config.app, journal)
     _ensure_cursor_topic(topics, cursor_topic)
     names = topic_names(config, journal)
@@ -45,7 +46,7 @@ def assemble_relay(config: Config, journal: str, *, until_caught_up: bool) -> Re
     machine: RelayMachine[OutboundRecord] = RelayMachine(
         _settings(config, journal, until_caught_up), mark_late, BATCH_BYTES, _clock_ms()
     )
-    publisher = KafkaPublisher(kafka_settings(config), shard, cursor_topic, SHARD, shard.encode())
+    publisher = KafkaPublisher(brokers.settings, shard, cursor_topic, SHARD, shard.encode())
     return RelayDriver(
         machine,
         JournalLane(
@@ -57,7 +58,7 @@ def assemble_relay(config: Config, journal: str, *, until_caught_up: bool) -> Re
         ),
         PublisherLane(
             publisher,
-            cursor_store(config, journal),
+            cursor_store(config, journal, brokers.settings),
             config.relay.transaction_max_ms,
             _clock_ms,
             _wall_ms,
