@@ -9,6 +9,7 @@ from bridge.cli.check import check
 from bridge.cli.config import config
 from bridge.cli.cursors import cursors
 from bridge.cli.install import init, uninstall
+from bridge.cli.project import project
 from bridge.cli.relay import relay
 from bridge.cli.state import State
 from bridge.cli.status import status
@@ -24,6 +25,7 @@ _COMMANDS: Final[tuple[click.Command, ...]] = (
     check,
     config,
     relay,
+    project,
     status,
     verify,
     tail,

@@ -1,0 +1,42 @@
+"""Configuration and projection → worker: every part wired, nothing started."""
+
+from bridge.config import Config
+from bridge.envelope.subscription import Subscription
+from bridge.errors import ConfigError
+from bridge.kafka.consuming import GroupConsumer
+from bridge.kafka.from_config import kafka_settings, kafka_topics, topic_names
+from bridge.kafka.partition_logs import PartitionLogs
+from bridge.projections.claiming import Claims
+from bridge.projections.projection import Projection
+from bridge.projections.worker import Worker
+
+__all__ = ["assemble_worker", "subscription_of"]
+
+
+def assemble_worker(projection: Projection, config: Config) -> Worker:
+    """Make the worker of a projection."""
+    settings = kafka_settings(config)
+    topics, logs = kafka_topics(config), PartitionLogs(settings)
+    return Worker(
+        projection,
+        subscription_of(projection, config),
+        GroupConsumer(settings, f"{config.app}--projection--{projection.name}"),
+        topics,
+        Claims(projection, topics, logs),
+    )
+
+
+def subscription_of(projection: Projection, config: Config) -> Subscription:
+    """The topics of a projection's tags in all journals.
+
+    Raises:
+        ConfigError: a tag has no topic.
+    """
+    names = {journal: topic_names(config, journal) for journal in config.journals}
+    subscription = Subscription(projection.tags, names)
+    if subscription.without_topic:
+        raise ConfigError(
+            f"projection {projection.name}: tag {subscription.without_topic[0]!r} is not relayed",
+            "see topics.include and topics.exclude",
+        )
+    return subscription
