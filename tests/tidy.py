@@ -25,6 +25,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"config", "writer"}),
     frozenset({"journals", "kafka", "readmodels"}),
     frozenset({"relay", "projections", "verify", "status"}),
+    frozenset({"demo"}),
     frozenset({"cli"}),
     frozenset({"__main__"}),
 )

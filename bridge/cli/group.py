@@ -8,6 +8,7 @@ import click
 from bridge.cli.check import check
 from bridge.cli.config import config
 from bridge.cli.cursors import cursors
+from bridge.cli.demo import demo
 from bridge.cli.install import init, uninstall
 from bridge.cli.project import project
 from bridge.cli.relay import relay
@@ -20,6 +21,7 @@ from bridge.cli.version import version
 __all__ = ["bridge"]
 
 _COMMANDS: Final[tuple[click.Command, ...]] = (
+    demo,
     init,
     uninstall,
     check,

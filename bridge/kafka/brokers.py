@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from bridge.config import Config
 from bridge.kafka.from_config import kafka_settings, kafka_topics
+from bridge.kafka.publisher import KafkaPublisher
 from bridge.kafka.settings import KafkaSettings
 from bridge.kafka.topics import KafkaTopics
 
@@ -16,11 +17,13 @@ class Brokers:
 
     Attributes:
         check_crcs: whether consumers check the checksums of what they fetch.
+        publisher: class of the transactional publisher.
     """
 
     settings: KafkaSettings
     topics: KafkaTopics
     check_crcs: bool = True
+    publisher: type[KafkaPublisher] = KafkaPublisher
 
 
 def brokers_of(config: Config) -> Brokers:

@@ -3,8 +3,9 @@
 from bridge.config import Config
 from bridge.envelope.subscription import Subscription
 from bridge.errors import ConfigError
+from bridge.kafka.brokers import Brokers, brokers_of
 from bridge.kafka.consuming import GroupConsumer
-from bridge.kafka.from_config import kafka_settings, kafka_topics, topic_names
+from bridge.kafka.from_config import topic_names
 from bridge.kafka.partition_logs import PartitionLogs
 from bridge.projections.claiming import Claims
 from bridge.projections.projection import Projection
@@ -13,14 +14,21 @@ from bridge.projections.worker import Worker
 __all__ = ["assemble_worker", "subscription_of"]
 
 
-def assemble_worker(projection: Projection, config: Config) -> Worker:
-    """Make the worker of a projection."""
-    settings = kafka_settings(config)
-    topics, logs = kafka_topics(config), PartitionLogs(settings)
+def assemble_worker(
+    projection: Projection, config: Config, brokers: Brokers | None = None
+) -> Worker:
+    """Make the worker of a projection.
+
+    Args:
+        brokers: in place of the configured ones.
+    """
+    brokers = brokers or brokers_of(config)
+    topics, logs = brokers.topics, PartitionLogs(brokers.settings)
+    group = f"{config.app}--projection--{projection.name}"
     return Worker(
         projection,
         subscription_of(projection, config),
-        GroupConsumer(settings, f"{config.app}--projection--{projection.name}"),
+        GroupConsumer(brokers.settings, group, check_crcs=brokers.check_crcs),
         topics,
         Claims(projection, topics, logs),
     )

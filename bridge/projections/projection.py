@@ -9,6 +9,7 @@ from typing import Any, Final, Literal
 
 from bridge.config import Config
 from bridge.errors import ConfigError
+from bridge.kafka.brokers import Brokers
 from bridge.projections.running import Running, run_beside
 from bridge.readmodels.base import OffsetStore
 
@@ -72,10 +73,15 @@ class Projection:
             ) from e
 
     @asynccontextmanager
-    async def running(self, config: Config) -> AsyncIterator[Running]:
+    async def running(
+        self, config: Config, brokers: Brokers | None = None
+    ) -> AsyncIterator[Running]:
         """Run beside the block; at its end the batch in flight is finished.
 
         When the projection cannot go on, the block is cancelled and the reason raised.
+
+        Args:
+            brokers: in place of the configured ones.
 
         Raises:
             BridgeError: why it cannot go on.
@@ -83,5 +89,5 @@ class Projection:
         # The parts know this class; they are put together when they are needed.
         from bridge.projections.assemble import assemble_worker  # noqa: PLC0415
 
-        async with run_beside(assemble_worker(self, config)) as running:
+        async with run_beside(assemble_worker(self, config, brokers)) as running:
             yield running

@@ -14,7 +14,6 @@ from bridge.journals.base import PageLimits
 from bridge.journals.opening import open_journal
 from bridge.kafka.brokers import Brokers, brokers_of
 from bridge.kafka.from_config import SHARD, SHARDS, cursor_store, topic_names
-from bridge.kafka.publisher import KafkaPublisher
 from bridge.kafka.topics import CURSOR_TOPIC_CONFIG, KafkaTopics, cursor_topic_name
 from bridge.relay.catalog import TopicCatalog
 from bridge.relay.driver import RelayDriver
@@ -46,7 +45,7 @@ def assemble_relay(
     machine: RelayMachine[OutboundRecord] = RelayMachine(
         _settings(config, journal, until_caught_up), mark_late, BATCH_BYTES, _clock_ms()
     )
-    publisher = KafkaPublisher(brokers.settings, shard, cursor_topic, SHARD, shard.encode())
+    publisher = brokers.publisher(brokers.settings, shard, cursor_topic, SHARD, shard.encode())
     return RelayDriver(
         machine,
         JournalLane(
