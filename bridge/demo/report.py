@@ -133,10 +133,11 @@ def _lines_about_loss(options: Options, result: Result) -> list[str]:
     if lost == 0:
         why = " under --fair" if options.fair else ""
         return [f"The usual way has lost nothing this time{why}.", ""]
-    text = f"The usual way has lost {lost:,} events ({share:.1f} %)"
+    text = f"The usual way has lost {lost:,} {'event' if lost == 1 else 'events'} ({share:.2g} %)."
     if options.fair:
-        text += ": even so, times of one millisecond are not in the order of commits"
-    return [f"{text}.", *_example(result.example), ""]
+        # Ties are told apart by the persistence id, in whatever order they were committed.
+        return [text, "Even so, events of one millisecond may be committed in another order.", ""]
+    return [text, *_example(result.example), ""]
 
 
 def _example(missed: Missed | None) -> list[str]:

@@ -50,7 +50,7 @@ def test_what_the_usual_way_loses_does_not_fail_the_command(
 ) -> None:
     assert _command(monkeypatch, RESULT) == 0
     shown = capsys.readouterr().out
-    assert "The usual way has lost 1 events (33.3 %)." in shown
+    assert "The usual way has lost 1 event (33 %)." in shown
     assert "a/2" in shown
     assert "250 ms later" in shown
     assert "bridge has delivered every event once and in order" in shown
