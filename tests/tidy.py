@@ -23,8 +23,9 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"core"}),
     frozenset({"envelope", "logs"}),
     frozenset({"config", "writer"}),
-    frozenset({"journals", "kafka"}),
+    frozenset({"journals", "kafka", "readmodels"}),
     frozenset({"relay", "projections", "verify", "status"}),
+    frozenset({"demo"}),
     frozenset({"cli"}),
     frozenset({"__main__"}),
 )
@@ -37,6 +38,7 @@ ENTRY_MODULES = (
     "bridge.writer",
     "bridge.journals.memory",
     "bridge.kafka.memory",
+    "bridge.projections",
 )
 """What users run or import, tests of their own included: every other module has to be reached from
 here."""

@@ -8,8 +8,10 @@ import click
 from bridge.cli.check import check
 from bridge.cli.config import config
 from bridge.cli.cursors import cursors
+from bridge.cli.demo import demo
 from bridge.cli.dlq import dlq
 from bridge.cli.install import init, uninstall
+from bridge.cli.project import project
 from bridge.cli.relay import relay
 from bridge.cli.state import State
 from bridge.cli.status import status
@@ -20,11 +22,13 @@ from bridge.cli.version import version
 __all__ = ["bridge"]
 
 _COMMANDS: Final[tuple[click.Command, ...]] = (
+    demo,
     init,
     uninstall,
     check,
     config,
     relay,
+    project,
     status,
     verify,
     tail,

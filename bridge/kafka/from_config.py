@@ -37,27 +37,44 @@ def kafka_topics(config: Config) -> KafkaTopics:
     return KafkaTopics(kafka_settings(config), defaults)
 
 
-def cursor_store(config: Config, journal: str) -> KafkaCursorStore:
-    """The cursors of a journal."""
+def cursor_store(
+    config: Config, journal: str, settings: KafkaSettings | None = None
+) -> KafkaCursorStore:
+    """The cursors of a journal.
+
+    Args:
+        settings: in place of the configured ones.
+    """
     topic = cursor_topic_name(config.app, journal)
-    return KafkaCursorStore(kafka_settings(config), topic, SHARD)
+    return KafkaCursorStore(settings or kafka_settings(config), topic, SHARD)
 
 
-def parked_store(config: Config, journal: str) -> KafkaParkedStore:
-    """What is parked of a journal; its topic has to exist."""
+def parked_store(
+    config: Config, journal: str, settings: KafkaSettings | None = None
+) -> KafkaParkedStore:
+    """What is parked of a journal; its topic has to exist.
+
+    Args:
+        settings: in place of the configured ones.
+    """
     topic = parked_topic_name(config.app, journal)
-    return KafkaParkedStore(kafka_settings(config), topic, SHARD)
+    return KafkaParkedStore(settings or kafka_settings(config), topic, SHARD)
 
 
-def read_parked(config: Config, journal: str, topics: KafkaTopics) -> ParkedLedger:
+def read_parked(
+    config: Config, journal: str, topics: KafkaTopics, settings: KafkaSettings | None = None
+) -> ParkedLedger:
     """Everything that is parked; nothing before the first relay has created the topic.
+
+    Args:
+        settings: in place of the configured ones.
 
     Raises:
         BridgeError: the brokers cannot be asked, or the topic cannot be read.
     """
     if not topics.facts([parked_topic_name(config.app, journal)]):
         return ParkedLedger()
-    return parked_store(config, journal).read()
+    return parked_store(config, journal, settings).read()
 
 
 def topic_names(config: Config, journal: str) -> TopicNames:

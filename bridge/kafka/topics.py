@@ -24,6 +24,7 @@ from confluent_kafka.admin import (
     TopicDescription,
 )
 
+from bridge.core.cursor import TopicIdentity
 from bridge.envelope.naming import broker_form
 from bridge.envelope.records import TopicFacts
 from bridge.errors import OperatorError, UnavailableError
@@ -143,6 +144,13 @@ class KafkaTopics:
         described = self._describe(names)
         settings = self._settings(ResourceType.TOPIC, described, "topic settings")
         return {name: (_facts(described[name], found), found) for name, found in settings.items()}
+
+    def identities(self, names: Iterable[str]) -> dict[str, TopicIdentity]:
+        """Ids and partitions of the topics that exist; cheaper than `facts`."""
+        return {
+            name: TopicIdentity(name, str(found.topic_id), len(found.partitions))
+            for name, found in self._describe(names).items()
+        }
 
     def existing(self) -> list[str]:
         """Names of all topics that this client may see."""

@@ -12,15 +12,8 @@ from bridge.envelope.parking import ParkingRecords
 from bridge.envelope.records import OutboundRecord, RowEncoder
 from bridge.journals.base import PageLimits
 from bridge.journals.opening import open_journal
-from bridge.kafka.from_config import (
-    SHARD,
-    cursor_store,
-    kafka_settings,
-    kafka_topics,
-    parked_store,
-    topic_names,
-)
-from bridge.kafka.publisher import KafkaPublisher
+from bridge.kafka.brokers import Brokers, brokers_of
+from bridge.kafka.from_config import SHARD, cursor_store, parked_store, topic_names
 from bridge.kafka.topics import cursor_topic_name
 from bridge.relay.catalog import TopicCatalog
 from bridge.relay.driver import RelayDriver
@@ -33,9 +26,16 @@ BATCH_BYTES = 1_048_588
 """Kafka's default ``max.message.bytes``; smaller limits of topics are learned as they are used."""
 
 
-def assemble_relay(config: Config, journal: str, *, until_caught_up: bool) -> RelayDriver:
-    """Make the relay of one journal; its internal topics are created if they are missing."""
-    topics = kafka_topics(config)
+def assemble_relay(
+    config: Config, journal: str, *, until_caught_up: bool, brokers: Brokers | None = None
+) -> RelayDriver:
+    """Make the relay of one journal; its internal topics are created if they are missing.
+
+    Args:
+        brokers: in place of the configured ones.
+    """
+    brokers = brokers or brokers_of(config)
+    topics = brokers.topics
     cursor_topic = cursor_topic_name(config.app, journal)
     dead_letters, parked = ensure_internal_topics(topics, config.app, journal)
     names = topic_names(config, journal)
@@ -48,7 +48,7 @@ def assemble_relay(config: Config, journal: str, *, until_caught_up: bool) -> Re
     machine: RelayMachine[OutboundRecord] = RelayMachine(
         _settings(config, journal, until_caught_up), parking, batch_bytes, _clock_ms()
     )
-    publisher = KafkaPublisher(kafka_settings(config), shard, cursor_topic, SHARD, shard.encode())
+    publisher = brokers.publisher(brokers.settings, shard, cursor_topic, SHARD, shard.encode())
     return RelayDriver(
         machine,
         JournalLane(
@@ -56,14 +56,14 @@ def assemble_relay(config: Config, journal: str, *, until_caught_up: bool) -> Re
             RowEncoder(names, source, late=config.journals[journal].on_inversion == "late"),
             catalog,
             parking,
-            parked_store(config, journal),
+            parked_store(config, journal, brokers.settings),
             BATCH_BYTES,
             _wall_ms,
         ),
         PublisherLane(
             publisher,
-            cursor_store(config, journal),
-            parked_store(config, journal),
+            cursor_store(config, journal, brokers.settings),
+            parked_store(config, journal, brokers.settings),
             config.relay.transaction_max_ms,
             _clock_ms,
             _wall_ms,

@@ -23,13 +23,8 @@ from bridge.core.cursor import Cursor
 from bridge.core.murmur2 import partition_of
 from bridge.envelope.naming import TopicNames
 from bridge.envelope.parked_codec import ParkedLedger
-from bridge.kafka.from_config import (
-    cursor_store,
-    kafka_settings,
-    kafka_topics,
-    read_parked,
-    topic_names,
-)
+from bridge.kafka.brokers import Brokers, brokers_of
+from bridge.kafka.from_config import cursor_store, read_parked, topic_names
 from bridge.kafka.topics import KafkaTopics, cursor_topic_name
 from bridge.verify.compare import Expected, Found, Outcome, inversions, match
 from bridge.verify.opening import open_source
@@ -56,22 +51,25 @@ _KINDS = {
 }
 
 
-def verify(config: Config, journal: str) -> Report:
+def verify(config: Config, journal: str, brokers: Brokers | None = None) -> Report:
     """Compare a journal with its topics by (persistence id, sequence number).
+
+    Args:
+        brokers: in place of the configured ones.
 
     Raises:
         BridgeError: database or brokers cannot be read.
     """
-    topics = kafka_topics(config)
-    cursor = _cursor(config, journal, topics)
+    brokers = brokers or brokers_of(config)
+    topics = brokers.topics
+    cursor = _cursor(config, journal, brokers)
     names = topic_names(config, journal)
-    parked = read_parked(config, journal, topics)
+    parked = read_parked(config, journal, topics, brokers.settings)
     partitions = _tag_topics(topics, names, f"{config.app}--", cursor)
-    settings = kafka_settings(config)
-    spans = read_spans(settings, partitions)
+    spans = read_spans(brokers.settings, partitions)
     with Spill() as spill:
         audit = _Audit(Report(journal), spill, partitions, parked)
-        spill.add_found(audit.found(read_records(settings, spans)))
+        spill.add_found(audit.found(read_records(brokers.settings, spans)))
         source = open_source(config, journal, cursor)
         try:
             audit.judge(source, names)
@@ -80,9 +78,9 @@ def verify(config: Config, journal: str) -> Report:
         return audit.report
 
 
-def _cursor(config: Config, journal: str, topics: KafkaTopics) -> Cursor | None:
-    topic = cursor_topic_name(config.app, journal)
-    return cursor_store(config, journal).latest() if topics.facts([topic]) else None
+def _cursor(config: Config, journal: str, brokers: Brokers) -> Cursor | None:
+    exists = brokers.topics.facts([cursor_topic_name(config.app, journal)])
+    return cursor_store(config, journal, brokers.settings).latest() if exists else None
 
 
 def _tag_topics(

@@ -7,7 +7,6 @@ from sqlalchemy.engine import make_url
 from bridge.config import Config
 from bridge.core.cursor import Cursor
 from bridge.journals.opening import postgres_table
-from bridge.verify.postgres import PostgresSource
 from bridge.verify.source import VerifySource
 from bridge.verify.sqlite import SqliteSource
 
@@ -19,6 +18,8 @@ def open_source(config: Config, name: str, cursor: Cursor | None) -> VerifySourc
     journal = config.journals[name]
     url = journal.read_url()
     if journal.database == "postgresql":
+        from bridge.verify.postgres import PostgresSource  # noqa: PLC0415 - an extra
+
         return PostgresSource(url, postgres_table(journal), cursor)
     file = Path(make_url(url).database or "")
     return SqliteSource(file, journal.layout, journal.table, cursor)

@@ -3,5 +3,8 @@
 import pytest
 
 pytest.register_assert_rewrite(
-    "tests.contracts.journal", "tests.contracts.journal_subject", "tests.contracts.publisher"
+    "tests.contracts.journal",
+    "tests.contracts.journal_subject",
+    "tests.contracts.offset_store",
+    "tests.contracts.publisher",
 )

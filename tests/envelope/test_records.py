@@ -1,9 +1,7 @@
 """Row → records: copies, partitions, times, sizes, and what cannot be sent."""
 
 import pytest
-from aiokafka.record.default_records import (  # type: ignore[import-untyped]
-    DefaultRecordBatchBuilder,
-)
+from aiokafka.record.default_records import DefaultRecordBatchBuilder
 from hypothesis import given
 from hypothesis import strategies as st
 

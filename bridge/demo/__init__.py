@@ -1,0 +1,1 @@
+"""The demonstration: the same journal read by timestamp cursor, and by bridge."""
