@@ -71,7 +71,10 @@ def test_a_repeated_tag_gives_one_record(stage: Stage) -> None:
     assert event_ids(stage.records()) == [event.id]
 
 
-def test_a_tag_that_only_a_broker_would_confuse_stops_naming_both(stage: Stage) -> None:
+def test_a_tag_that_only_a_broker_would_confuse_stops_naming_both(
+    make_stage: Callable[..., Stage],
+) -> None:
+    stage = make_stage(more={"relay": {"on_poison": "stop"}})
     first, second = rows("a", 1, tags=("a_b",)), rows("b", 1, tags=("a.b",))
     with stage.relay() as relay:
         stage.append(first)
