@@ -315,3 +315,21 @@ def test_a_relay_that_ends_when_caught_up_performs_requests_before() -> None:
     assert end is not None
     assert end.error is None
     assert desk.sent == ["e/4", "e/5"]
+
+
+def test_a_release_that_was_not_committed_is_performed_again() -> None:
+    parked = [_parked((4, 5))]
+    desk = _desk().start(committed(5), parked=parked)
+    desk.now += 2_000_000
+    desk.do(CheckTopics, TopicsMatch([_request()]))
+    desk.do(ReadParked, _found(row(4), row(5)))
+    desk.do(Publish, failed(Verdict.NEW_PRODUCER))
+    desk.rest()
+    desk.recall(committed(5, owner="me"), parked)
+    desk.attach(5)
+    desk.do(CheckTopics, TopicsMatch([_request()]))
+    desk.publish()
+    play = _Play(desk)
+    play.found = [_found(row(4), row(5))]
+    play.run()
+    assert desk.sent == ["e/4", "e/5"]
