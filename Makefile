@@ -8,21 +8,24 @@ PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11; do \
   $$python -c 'import ensurepip, sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null \
   && echo $$python && break; done)
 
-.PHONY: setup packages quickstart lint test test-full benchmark
+# Installs "$$@" where that can be done, else says what is missing.
+INSTALL = if [ "$$(id -u)" = 0 ]; then apt-get update -q \
+  && DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends "$$@"; \
+  else echo "missing, please install: $$*" >&2; fi
+
+.PHONY: setup python packages demo quickstart lint test test-full benchmark
 
 setup: packages $(VENV)/.ready
 
+python:
+	@[ -n "$(PYTHON)" ] || { set -- python3 python3-venv; $(INSTALL); }
+
 # The test servers: PostgreSQL, and Java with Maven for Kafka. Only what is missing, only as root.
-packages:
+packages: python
 	@ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || command -v initdb >/dev/null || set -- postgresql; \
 	command -v java >/dev/null || set -- "$$@" default-jre-headless; \
 	command -v mvn >/dev/null || set -- "$$@" maven; \
-	[ -n "$(PYTHON)" ] || set -- "$$@" python3 python3-venv; \
-	if [ $$# -gt 0 ]; then \
-	  if [ "$$(id -u)" = 0 ]; then \
-	    apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends "$$@"; \
-	  else echo "missing, please install: $$*" >&2; fi; \
-	fi
+	[ $$# = 0 ] || { $(INSTALL); }
 
 $(VENV)/.ready: pyproject.toml
 	@[ -n "$(PYTHON)" ] || { echo 'Python 3.11 or newer with venv is needed' >&2; exit 1; }
@@ -31,7 +34,11 @@ $(VENV)/.ready: pyproject.toml
 	$(BIN)/python -m pip install -q -e '.[postgres]' --group dev
 	touch $@
 
-# The whole path once: a broker started here, a SQLite journal, every command.
+# What is lost the usual way, and what is not: no server is needed.
+demo: python $(VENV)/.ready
+	$(BIN)/bridge demo
+
+# The whole path once, every command: a broker started here, a SQLite journal.
 quickstart: setup
 	$(BIN)/python -m examples.quickstart
 

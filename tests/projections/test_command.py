@@ -20,7 +20,8 @@ from bridge.projections import Projection, SqlStore
 
 def apply(event, tx):
     statement = "INSERT INTO applied (entity, number, topic) VALUES (:e, :n, :t)"
-    tx.execute(text(statement), {"e": event.persistence_id, "n": event.sequence_nr, "t": event.topic})
+    values = {"e": event.persistence_id, "n": event.sequence_nr, "t": event.topic}
+    tx.execute(text(statement), values)
 
 
 store = SqlStore("DATABASE")
