@@ -23,6 +23,8 @@ COMMIT_TRY_S = 5.0
 COMMIT_DEADLINE_S = 20.0
 """How long a commit of unknown outcome is repeated before the cursor topic is asked."""
 ABORT_TIMEOUT_S = 3.0
+SETTLED_S = 3600.0
+"""How long a partition counts as settled; far below the broker's `producer.id.expiration.ms`."""
 CLOSE_LIMIT_S = 2.0
 _FULL_QUEUE_POLL_S = 0.05
 _NOW = 0
@@ -55,10 +57,14 @@ class KafkaPublisher:
         self._cursor_partition = cursor_partition
         self._cursor_key = cursor_key
         self._producer: Producer | None = None
+        self._settled: set[tuple[str, int]] = set()
+        self._begun: set[tuple[str, int]] = set()
+        self._settled_until = 0.0
 
     def open(self, batch_bytes: int) -> Failed | None:
         """Make a producer and fence every earlier one with this transactional id."""
         self.close()
+        self._settled_until = 0.0
         try:
             self._producer = Producer(self._settings.producer(self._id, batch_bytes))
             self._producer.init_transactions(INIT_TIMEOUT_S)
@@ -69,6 +75,9 @@ class KafkaPublisher:
 
     def begin(self) -> Failed | None:
         """Begin a transaction."""
+        if (now := time.monotonic()) > self._settled_until:
+            self._settled, self._settled_until = set(), now + SETTLED_S
+        self._begun.clear()
         try:
             self._live().begin_transaction()
         except KafkaException as e:
@@ -77,9 +86,11 @@ class KafkaPublisher:
 
     def send(self, records: Iterable[OutboundRecord]) -> Failed | None:
         """Queue records, in order; waits while the client's queue is full."""
-        produce = self._live().produce
+        produce, settled = self._live().produce, self._settled
         deadline = time.monotonic() + FLUSH_TIMEOUT_S
         for topic, partition, key, value, timestamp_ms, headers in records:
+            if (topic, partition) not in settled and (failure := self._settle(topic, partition)):
+                return failure
             while True:
                 try:
                     produce(
@@ -108,13 +119,7 @@ class KafkaPublisher:
         where = (self._cursor_topic, self._cursor_partition, self._cursor_key)
         if failure := self.send([OutboundRecord(*where, cursor, _NOW, [])]):
             return failure
-        producer = self._live()
-        try:
-            if (left := producer.flush(FLUSH_TIMEOUT_S)) > 0:
-                return self._give_up(_stuck(f"{left} records were not delivered in time"))
-        except KafkaException as e:
-            return self._give_up(failure_of(e, "delivering records"))
-        return self._commit(producer)
+        return self._flush() or self._commit(self._live())
 
     def close(self) -> None:
         """Drop the producer with everything queued in it; an open transaction is aborted."""
@@ -127,6 +132,30 @@ class KafkaPublisher:
             closing = threading.Thread(target=_close, args=(producer,), daemon=True)
             closing.start()
             closing.join(CLOSE_LIMIT_S)
+
+    def _settle(self, topic: str, partition: int) -> Failed | None:
+        """See to it that a partition's first record is acknowledged before its second is sent.
+
+        A broker that knows nothing of a producer in a partition takes any sequence number for the
+        first. When it refuses the first batch, because it does not host a new partition yet, and
+        then takes the second, it tells the first one, sent again, to be a repetition: the
+        transaction commits without it and without an error (seen for one topic in ten that was
+        used as soon as its metadata was there).
+        """
+        where = (topic, partition)
+        if where not in self._begun:
+            self._begun.add(where)
+            return None
+        return self._flush()
+
+    def _flush(self) -> Failed | None:
+        try:
+            if (left := self._live().flush(FLUSH_TIMEOUT_S)) > 0:
+                return self._give_up(_stuck(f"{left} records were not delivered in time"))
+        except KafkaException as e:
+            return self._give_up(failure_of(e, "delivering records"))
+        self._settled |= self._begun
+        return None
 
     def _commit(self, producer: Producer) -> Failed | None:
         deadline = time.monotonic() + COMMIT_DEADLINE_S
