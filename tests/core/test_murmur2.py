@@ -1,7 +1,7 @@
 """The key hash against what other clients compute."""
 
 import pytest
-from aiokafka.partitioner import DefaultPartitioner  # type: ignore[import-untyped]
+from aiokafka.partitioner import DefaultPartitioner
 from aiokafka.partitioner import murmur2 as murmur2_of_aiokafka
 from hypothesis import given
 from hypothesis import strategies as st

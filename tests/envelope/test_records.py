@@ -1,7 +1,7 @@
 """Row → records: copies, partitions, times, sizes, and what cannot be sent."""
 
 import pytest
-from aiokafka.record.default_records import (  # type: ignore[import-untyped]
+from aiokafka.record.default_records import (
     DefaultRecordBatchBuilder,
 )
 from hypothesis import given
