@@ -30,8 +30,9 @@ class FakeWorker:
     def stop(self) -> None:
         self._stop.set()
 
-    async def caught_up(self) -> None:
-        await asyncio.Event().wait()
+    async def caught_up(self) -> bool:
+        await self._stop.wait()
+        return False
 
 
 def test_the_end_of_the_block_is_the_end_of_the_projection() -> None:
