@@ -112,4 +112,6 @@ class PartitionLogs:
                 for tp, future in futures.items()
             }
         except KafkaException as e:
+            # It goes on denying a partition that was added; another one asks anew.
+            self._admin = made(AdminClient, self._settings.client())
             raise error_of(e, "asking for the ends of partitions") from e

@@ -20,8 +20,11 @@ class Runnable(Protocol):
     def stop(self) -> None:
         """Ask for a clean end."""
 
-    async def caught_up(self) -> None:
-        """Return once everything is applied that was committed when this was called."""
+    async def caught_up(self) -> bool:
+        """True once everything is applied that was committed when this was called.
+
+        False when the work ends before.
+        """
 
 
 class Running:
@@ -47,10 +50,8 @@ class Running:
         waiting = asyncio.create_task(self._worker.caught_up())
         try:
             await asyncio.wait({waiting, self._task}, return_when=asyncio.FIRST_COMPLETED)
-            if self._task.done():
-                self._task.result()
-            if waiting.done():
-                waiting.result()
+            if not waiting.done() or not waiting.result():
+                await self.ended()
         finally:
             waiting.cancel()
             await asyncio.wait({waiting})

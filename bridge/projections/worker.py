@@ -58,6 +58,7 @@ class Worker:
         self._claims: dict[Place, Claim] = {}
         self._not_before: dict[Place, float] = {}
         self._batch = asyncio.Lock()
+        self._looking = asyncio.Lock()
         self._give_up = asyncio.Event()
         self._ready = asyncio.Event()
         self._assignment = 0
@@ -92,8 +93,10 @@ class Worker:
                     self._claims.clear()
                     await self._pause(_RETRY_PAUSE.delay_ms(failures))
         finally:
+            self._stopping = True
             await self._consumer.stop()
-            await self._store.close()
+            async with self._looking:  # whose connection would be left open
+                await self._store.close()
 
     async def revoked(self) -> None:
         """Give up all partitions; waits for the batch in flight, but not for ever."""
@@ -112,13 +115,21 @@ class Worker:
         self._assignment += 1
         self._claims.clear()
 
-    async def caught_up(self) -> None:
-        """Return once everything is applied that was committed when this was called."""
+    async def caught_up(self) -> bool:
+        """True once everything is applied that was committed when this was called.
+
+        False when the work ends before.
+        """
         await self._ready.wait()
         found = await asyncio.to_thread(self._topics.identities, self._subscription.topics)
         await asyncio.to_thread(self._topics.await_visible, found)
         ends = await self._claiming.ends(found.values())
-        while await self._claiming.is_behind(found, ends):
+        while True:
+            async with self._looking:
+                if self._stopping:
+                    return False
+                if not await self._claiming.is_behind(found, ends):
+                    return True
             await asyncio.sleep(_CAUGHT_UP_PAUSE_S)
 
     async def _pause(self, ms: float) -> bool:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import psycopg
 from confluent_kafka import Producer, TopicPartition
-from confluent_kafka.admin import AdminClient
+from confluent_kafka.admin import AdminClient, NewPartitions
 from sqlalchemy import Connection, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -126,6 +126,17 @@ class Shop:
         """What retention does: partition 0 begins at `below` afterwards."""
         place = TopicPartition(self.topic(tag), 0, below)
         self._admin.delete_records([place])[place].result(_TIMEOUT_S)
+
+    def add_partitions(self, tag: str, total: int) -> None:
+        """Give a topic more partitions, as an operator does who knows no better."""
+        name = self.topic(tag)
+        self._admin.create_partitions([NewPartitions(name, total)])[name].result(_TIMEOUT_S)
+
+        def known() -> bool:  # to the producer, which would else refuse to send there
+            found = self._producer.list_topics(name, timeout=_TIMEOUT_S).topics[name]
+            return len(found.partitions) == total
+
+        wait_until(known, _TIMEOUT_S, "the partitions are there")
 
     def delete_topic(self, tag: str) -> None:
         """Delete a tag's topic."""

@@ -1,4 +1,4 @@
-"""`bridge project` as its users run it."""
+"""`bridge project` as its users run it, with the example of the guide."""
 
 import subprocess
 import sys
@@ -6,28 +6,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import psycopg
 import pytest
 from ruamel.yaml import YAML
 
+from bridge.errors import ConfigError
+from bridge.projections.loading import load_projection
+from tests.docs.pages import code_blocks
 from tests.projections.shop import ReadModel, Shop, numbers
 from tests.waiting import wait_until
 
-_MODULE = """
-from sqlalchemy import text
-
-from bridge.projections import Projection, SqlStore
-
-
-def apply(event, tx):
-    statement = "INSERT INTO applied (entity, number, topic) VALUES (:e, :n, :t)"
-    values = {"e": event.persistence_id, "n": event.sequence_nr, "t": event.topic}
-    tx.execute(text(statement), values)
-
-
-store = SqlStore("DATABASE")
-totals = Projection("totals", tags=["orders"], handler=apply, store=store)
-alone = Projection("alone", tags=["orders"], handler=print, store=store, delivery="at_least_once")
-"""
+_GUIDE = Path(__file__).parents[2] / "docs" / "projections.md"
 
 
 @pytest.fixture
@@ -39,7 +28,12 @@ def folder(tmp_path: Path, shop: Shop, model: ReadModel) -> Path:
         "journals": {"orders": {"url": "sqlite:///journal.db", "layout": "bridge"}},
     }
     YAML(typ="safe").dump(config, tmp_path / "bridge.yaml")
-    (tmp_path / "totals.py").write_text(_MODULE.replace("DATABASE", model.url))
+    example = code_blocks(_GUIDE.read_text(), "python")[0]
+    assert "shop@localhost/shop" in example
+    example = example.replace("postgresql+psycopg://shop@localhost/shop", model.url)
+    (tmp_path / "totals.py").write_text(example.replace('["total"]', '["number"]'))
+    with psycopg.connect(model.url, autocommit=True) as connection:
+        connection.execute("CREATE TABLE totals (id text PRIMARY KEY, sum bigint NOT NULL)")
     return tmp_path
 
 
@@ -57,17 +51,24 @@ def project(folder: Path, *arguments: str) -> Iterator["subprocess.Popen[str]"]:
 
 def test_it_ends_by_itself_or_when_it_is_told(folder: Path, shop: Shop, model: ReadModel) -> None:
     shop.publish(numbers("anna", 1, 10))
-    with project(folder, "totals:totals", "--until-caught-up") as process:
+    with project(folder, "totals:order_totals", "--until-caught-up") as process:
         _, said = process.communicate(timeout=60)
         assert process.returncode == 0, said
-    assert model.applied() == numbers("anna", 1, 10)
-    with project(folder, "totals:totals") as process:
+    assert _total(model) == sum(range(11))
+    with project(folder, "totals:order_totals") as process:
         shop.publish(numbers("anna", 11, 20))
-        wait_until(lambda: len(model.applied()) == 20, 30, "ten more events")
+        wait_until(lambda: _total(model) == sum(range(21)), 30, "ten more events")
         process.terminate()
         _, said = process.communicate(timeout=30)
         assert process.returncode == 0, said
-    assert model.applied() == numbers("anna", 1, 20)
+    assert _total(model) == sum(range(21))
+
+
+def _total(model: ReadModel) -> int:
+    with psycopg.connect(model.url) as connection:
+        [(entity, total)] = connection.execute("SELECT id, sum FROM totals").fetchall()
+    assert entity == "anna"
+    return int(total)
 
 
 @pytest.mark.parametrize(
@@ -75,11 +76,14 @@ def test_it_ends_by_itself_or_when_it_is_told(folder: Path, shop: Shop, model: R
     [
         ("totals", "names no projection"),
         ("nowhere:totals", "module 'nowhere' cannot be imported"),
-        ("totals:store", "has no projection 'store'"),
+        ("some_totals:store", "has no projection 'store'"),
     ],
 )
-def test_what_is_no_projection_is_refused(folder: Path, target: str, what: str) -> None:
-    with project(folder, target) as process:
-        _, said = process.communicate(timeout=30)
-    assert process.returncode == 2
-    assert what in said
+def test_what_is_no_projection_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, target: str, what: str
+) -> None:
+    (tmp_path / "some_totals.py").write_text("store = 1\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    with pytest.raises(ConfigError, match=what):
+        load_projection(target)

@@ -100,3 +100,21 @@ def test_the_leader_epoch_is_stored(shop: Shop, model: ReadModel) -> None:
     with psycopg.connect(model.url) as connection:
         query = "SELECT leader_epoch FROM bridge_projection_offsets"
         assert connection.execute(query).fetchall() == [(0,)]
+
+
+@pytest.mark.slow
+def test_partitions_that_are_added_are_read_from_their_beginning(
+    shop: Shop, model: ReadModel
+) -> None:
+    async def live() -> None:
+        async with asyncio.timeout(60), model.projection().running(shop.config):
+            await model.holds(10)
+            await asyncio.to_thread(shop.add_partitions, "orders", 4)
+            # By the number of partitions that it now has, most entities go elsewhere.
+            entities = [e for n in range(20) for e in numbers(f"new-{n}", 1, 2)]
+            await asyncio.to_thread(shop.publish, entities)
+            await model.holds(50)
+
+    shop.publish(numbers("anna", 1, 10))
+    asyncio.run(live())
+    assert len(model.offsets(shop.topic("orders"))) == 4
