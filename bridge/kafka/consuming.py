@@ -19,7 +19,7 @@ from bridge.envelope.inbound import InboundRecord
 from bridge.errors import ConfigError, UnavailableError
 from bridge.kafka.settings import KafkaSettings
 
-__all__ = ["REBALANCE_S", "GroupConsumer", "Listener"]
+__all__ = ["REBALANCE_S", "GroupConsumer", "Listener", "client_options"]
 
 Place = tuple[str, int]
 
@@ -77,7 +77,7 @@ class GroupConsumer:
         self._servers = settings.bootstrap_servers
         self._group = group
         self._check_crcs = check_crcs
-        self._properties = _translated(settings.properties)
+        self._properties = client_options(settings.properties)
         self._consumer: Any = None
         self._listener: _Rebalances | None = None
 
@@ -190,8 +190,12 @@ def _translated_errors(doing: str) -> Iterator[None]:
         raise UnavailableError(what, "check that the brokers are up; it goes on by itself") from e
 
 
-def _translated(properties: Mapping[str, str]) -> dict[str, Any]:
-    """librdkafka's properties about who we are, as this client wants them; others do not matter."""
+def client_options(properties: Mapping[str, str]) -> dict[str, Any]:
+    """librdkafka's properties about who we are, as this client wants them; others do not matter.
+
+    Raises:
+        ConfigError: one of them has no counterpart, or names a file that is not there.
+    """
     refused = [
         name
         for name in properties
@@ -204,7 +208,12 @@ def _translated(properties: Mapping[str, str]) -> dict[str, Any]:
         )
     made = {_PLAIN[k][0]: _PLAIN[k][1](v) for k, v in properties.items() if k in _PLAIN}
     if "SSL" in made.get("security_protocol", ""):
-        made["ssl_context"] = _tls(properties)
+        try:
+            made["ssl_context"] = _tls(properties)
+        except OSError as e:
+            raise ConfigError(
+                f"kafka.properties: a file of ssl.* cannot be used: {e}", "correct its path"
+            ) from e
     return {"client_id": "bridge", **made}
 
 

@@ -24,6 +24,14 @@ _RESULT_TIMEOUT_S = 15.0
 
 _VALIDATION_S = 10.0
 
+# The client says the last one when it would start elsewhere and is not allowed to: truncation as
+# well as an offset out of range.
+_NOT_THE_SAME_LOG = {
+    KafkaError._LOG_TRUNCATION,
+    KafkaError.OFFSET_OUT_OF_RANGE,
+    KafkaError._AUTO_OFFSET_RESET,
+}
+
 Place = tuple[str, int]
 """Topic and partition."""
 
@@ -81,7 +89,7 @@ class PartitionLogs:
             error = message.error()
             if error is None or error.code() == KafkaError._PARTITION_EOF:
                 return False
-            if error.code() in {KafkaError._LOG_TRUNCATION, KafkaError.OFFSET_OUT_OF_RANGE}:
+            if error.code() in _NOT_THE_SAME_LOG:
                 return True
             raise KafkaException(error)
         except KafkaException as e:

@@ -221,7 +221,7 @@ class Applier:
         _log.warning(
             "event_failed",
             error=cause_of(failure.error),
-            event=_name(record),
+            failed=_name(record),
             **self._where(record),
         )
         return self._attempts.failed(record.topic, record.partition, record.offset)

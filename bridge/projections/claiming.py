@@ -52,6 +52,21 @@ class Claims:
         ranges = await asyncio.to_thread(self._logs.ranges, places)
         return {place: log.end for place, log in ranges.items() if log.end > 0}
 
+    async def is_behind(
+        self, topics: Mapping[str, TopicIdentity], ends: Mapping[Place, int]
+    ) -> bool:
+        """Whether something below these ends is still to be applied, by whoever of the group."""
+        stored = await self._store.stored(self._projection.name)
+        for place, end in ends.items():
+            found = stored.get(place)
+            if found is None or found.next_offset < end:
+                return True
+            if found.topic_id != topics[place[0]].topic_id:
+                return True  # the offset is that of another topic; a claim will say so
+        # Beyond the ends of now lies only an offset of a log that was cut short.
+        now = await asyncio.to_thread(self._logs.ranges, ends)
+        return any(stored[place].next_offset > log.end for place, log in now.items())
+
     async def check(self, claims: Mapping[Place, Claim]) -> set[Place]:
         """Partitions whose leader has changed: they are to be claimed anew.
 
@@ -114,23 +129,22 @@ class Claims:
         )
 
     async def _require_untruncated(self, place: Place, claim: Claim, log: LogRange) -> None:
-        offset = claim.next_offset
-        if offset > log.end:
-            self._short[place] = self._short.get(place, 0) + 1
-            if self._short[place] <= _PATIENCE:
-                raise UnavailableError(
-                    f"Kafka: partition {place[1]} of {place[0]} ends at offset {log.end}, below "
-                    f"the stored {offset}",
-                    "a leader that was just elected may be behind; it goes on by itself",
-                )
-            raise self._truncated(place, offset)
-        self._short.pop(place, None)
-        if offset == 0 or None in (claim.leader_epoch, log.leader_epoch):
+        offset, epoch = claim.next_offset, claim.leader_epoch
+        if epoch is not None and log.leader_epoch is not None:
+            # Under one leader a log only grows; another one has to be asked.
+            suspect = offset > log.end or (offset > 0 and epoch != log.leader_epoch)
+            if suspect and await asyncio.to_thread(self._logs.was_truncated, place, offset, epoch):
+                raise self._truncated(place, offset)
             return
-        if claim.leader_epoch == log.leader_epoch or claim.leader_epoch is None:
-            return  # under one leader a log only grows
-        if await asyncio.to_thread(self._logs.was_truncated, place, offset, claim.leader_epoch):
+        self._short[place] = self._short.get(place, 0) + 1 if offset > log.end else 0
+        if self._short[place] > _PATIENCE:
             raise self._truncated(place, offset)
+        if self._short[place] > 0:
+            raise UnavailableError(
+                f"Kafka: partition {place[1]} of {place[0]} ends at offset {log.end}, below the "
+                f"stored {offset}",
+                "a leader that was just elected may be behind; it goes on by itself",
+            )
 
     def _truncated(self, place: Place, offset: int) -> OperatorError:
         return OperatorError(

@@ -118,16 +118,8 @@ class Worker:
         found = await asyncio.to_thread(self._topics.identities, self._subscription.topics)
         await asyncio.to_thread(self._topics.await_visible, found)
         ends = await self._claiming.ends(found.values())
-        while ends:
-            stored = await self._store.stored(self._projection.name)
-            # Whoever of the group applies them.
-            ends = {
-                place: end
-                for place, end in ends.items()
-                if place not in stored or stored[place].next_offset < end
-            }
-            if ends:
-                await asyncio.sleep(_CAUGHT_UP_PAUSE_S)
+        while await self._claiming.is_behind(found, ends):
+            await asyncio.sleep(_CAUGHT_UP_PAUSE_S)
 
     async def _pause(self, ms: float) -> bool:
         """Wait; True, and at once, when partitions are to be given up."""

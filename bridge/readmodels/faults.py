@@ -8,10 +8,22 @@ from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from bridge.errors import BridgeError, SetupError, UnavailableError
 
-__all__ = ["translated"]
+__all__ = ["is_gone", "translated"]
 
 _REFUSED_CLASSES = ("28", "3D", "42")
 """SQLSTATE classes of a wrong password, a missing database, a missing right or table."""
+
+
+_GONE_CLASSES = ("08", "57P", "25P03")
+"""SQLSTATE classes of a session that was ended: by the network, by an administrator, for idling."""
+
+
+def is_gone(error: BaseException) -> bool:
+    """Whether the connection is broken; its transaction was rolled back, or will be."""
+    if not isinstance(error, DBAPIError):
+        return False
+    state = str(getattr(error.orig, "sqlstate", None))
+    return error.connection_invalidated or state.startswith(_GONE_CLASSES)
 
 
 @contextmanager
@@ -44,7 +56,7 @@ def _is_unavailable(error: DBAPIError | OSError | PoolTimeoutError) -> bool:
         return True
     if _is_refusal(error):
         return False
-    return error.connection_invalidated or isinstance(error, OperationalError | InterfaceError)
+    return is_gone(error) or isinstance(error, OperationalError | InterfaceError)
 
 
 def _is_refusal(error: DBAPIError) -> bool:

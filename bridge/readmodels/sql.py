@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from sqlalchemy import URL, Connection, Table, delete, make_url, select, text, update
 from sqlalchemy.dialects.postgresql import Insert as PostgresInsert
 from sqlalchemy.dialects.sqlite import Insert as SqliteInsert
-from sqlalchemy.exc import ArgumentError, DBAPIError, InvalidRequestError
+from sqlalchemy.exc import ArgumentError, InvalidRequestError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 from sqlalchemy.sql.elements import ColumnElement
 
@@ -21,7 +21,7 @@ from bridge.core.projected import (
 )
 from bridge.errors import ConfigError, SetupError
 from bridge.readmodels.base import ClaimLostError
-from bridge.readmodels.faults import translated
+from bridge.readmodels.faults import is_gone, translated
 from bridge.readmodels.tables import ProjectionTables
 
 __all__ = ["SqlStore"]
@@ -163,7 +163,7 @@ class SqlStore:
 
     def is_gone(self, error: BaseException) -> bool:
         """Whether an error that a handler let through means that the connection is broken."""
-        return isinstance(error, DBAPIError) and error.connection_invalidated
+        return is_gone(error)
 
     @property
     def _engine(self) -> AsyncEngine:

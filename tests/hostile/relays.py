@@ -102,13 +102,16 @@ class Relay:
     """One life of `bridge relay`, from its start to its death by our hand.
 
     As a context manager it does not outlive the block.
+
+    Args:
+        command: what to run instead.
     """
 
-    def __init__(self, bridge: Bridge) -> None:
+    def __init__(self, bridge: Bridge, *command: str) -> None:
         self._log = bridge.log
         with bridge.log.open("ab") as log:
             self._process = subprocess.Popen(
-                bridge.command("relay"),
+                bridge.command(*command or ("relay",)),
                 cwd=bridge.root,
                 env=bridge.environment(),
                 stdin=subprocess.DEVNULL,
