@@ -1,5 +1,6 @@
 """The brokers of the demonstration: real ones, or librdkafka's built-in test cluster."""
 
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 
@@ -7,7 +8,7 @@ import structlog
 
 from bridge.config import Config
 from bridge.demo.readmodel import PROJECTION
-from bridge.errors import BridgeError
+from bridge.errors import BridgeError, UnavailableError
 from bridge.kafka.brokers import Brokers, brokers_of
 from bridge.kafka.mock_cluster import MockCluster
 from bridge.kafka.removal import remove
@@ -16,6 +17,9 @@ __all__ = ["Reach", "cleaning", "open_brokers", "tidied"]
 
 Reach = Callable[[Config], Brokers]
 """Makes what reaches the brokers."""
+
+_REMOVAL_S = 10.0
+_PAUSE_S = 0.2
 
 _log = structlog.get_logger("bridge.demo")
 
@@ -45,8 +49,22 @@ def tidied(brokers: Brokers, run: str) -> Iterator[None]:
         yield
     finally:
         with cleaning(f"topics and groups whose names begin with {run}"):
-            ours = [t for t in brokers.topics.existing() if t.startswith((f"{run}.", f"{run}--"))]
-            remove(brokers.settings, ours, [f"{run}--projection--{PROJECTION}"])
+            remove(brokers.settings, _topics_of(brokers, run), [f"{run}--projection--{PROJECTION}"])
+            _await_removal(brokers, run)
+
+
+def _topics_of(brokers: Brokers, run: str) -> list[str]:
+    return [t for t in brokers.topics.existing() if t.startswith((f"{run}.", f"{run}--"))]
+
+
+def _await_removal(brokers: Brokers, run: str) -> None:
+    """A client that was still ending may have asked for a topic, and so have made it anew."""
+    deadline = time.monotonic() + _REMOVAL_S
+    while left := _topics_of(brokers, run):
+        if time.monotonic() > deadline:
+            raise UnavailableError(f"Kafka: topics {', '.join(left)} do not go")
+        time.sleep(_PAUSE_S)
+        remove(brokers.settings, left, [])
 
 
 @contextmanager

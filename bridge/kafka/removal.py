@@ -1,6 +1,8 @@
 """Removing what was made on brokers for a while."""
 
-from collections.abc import Iterable
+import time
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import Future
 
 from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient
@@ -11,10 +13,16 @@ from bridge.kafka.topics import CALL_TIMEOUT_S, RESULT_TIMEOUT_S
 
 __all__ = ["remove"]
 
-_GONE = {
-    KafkaError.UNKNOWN_TOPIC_OR_PART,
-    KafkaError.GROUP_ID_NOT_FOUND,
+_GONE = {KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError.GROUP_ID_NOT_FOUND}
+_PASSING = {
+    KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
+    KafkaError.COORDINATOR_NOT_AVAILABLE,
+    KafkaError.NOT_COORDINATOR,
+    KafkaError.NON_EMPTY_GROUP,  # a member that has just left may still be counted
+    KafkaError._TIMED_OUT,  # a coordinator that is just being elected
 }
+_PATIENCE_S = 30.0
+_PAUSE_S = 0.2
 
 
 def remove(settings: KafkaSettings, topics: Iterable[str], groups: Iterable[str]) -> None:
@@ -24,13 +32,25 @@ def remove(settings: KafkaSettings, topics: Iterable[str], groups: Iterable[str]
         BridgeError: the brokers cannot be reached, or do not allow it.
     """
     admin = made(AdminClient, settings.client())
-    limits = {"request_timeout": CALL_TIMEOUT_S}
-    topics, groups = list(topics), list(groups)
-    deleted = admin.delete_topics(topics, **limits) if topics else {}
-    left = admin.delete_consumer_groups(groups, **limits) if groups else {}
-    for name, future in {**deleted, **left}.items():
+    for topic in topics:
+        _delete(topic, lambda name: admin.delete_topics([name], request_timeout=CALL_TIMEOUT_S))
+    for group in groups:
+        _delete(
+            group,
+            lambda name: admin.delete_consumer_groups([name], request_timeout=CALL_TIMEOUT_S),
+        )
+
+
+def _delete(name: str, ask: Callable[[str], Mapping[str, "Future[None]"]]) -> None:
+    deadline = time.monotonic() + _PATIENCE_S
+    while True:
         try:
-            future.result(RESULT_TIMEOUT_S)
+            ask(name)[name].result(RESULT_TIMEOUT_S)
         except KafkaException as e:
-            if e.args[0].code() not in _GONE:
+            code = e.args[0].code()
+            if code in _PASSING and time.monotonic() < deadline:
+                time.sleep(_PAUSE_S)
+                continue
+            if code not in _GONE:
                 raise error_of(e, f"deleting {name}") from e
+        return

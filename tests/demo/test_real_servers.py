@@ -26,6 +26,15 @@ def _left_on(kafka: KafkaBroker) -> list[str]:
     return [name for name in names if name.startswith("bridge-demo-")]
 
 
+def _require_nothing_left_on(kafka: KafkaBroker) -> None:
+    """A topic that is being deleted is listed for a moment."""
+    try:
+        wait_until(lambda: not _left_on(kafka), what="all to be gone")
+    except AssertionError as e:
+        e.add_note(f"left: {_left_on(kafka)}")
+        raise
+
+
 @pytest.mark.parametrize("fair", [False, True], ids=["skewed", "fair"])
 def test_the_same_story_is_told(
     tmp_path: Path, database_url: str, kafka: KafkaBroker, fair: bool
@@ -42,7 +51,7 @@ def test_the_same_story_is_told(
     assert found["journal"] == "PostgreSQL"
     assert found["volatile_and_unfenced"] is False
     assert _schemas(database_url) == []
-    wait_until(lambda: not _left_on(kafka), what="topics and groups to be gone")
+    _require_nothing_left_on(kafka)
 
 
 def test_an_interrupted_one_leaves_nothing_on_the_servers(
@@ -59,7 +68,7 @@ def test_an_interrupted_one_leaves_nothing_on_the_servers(
         process.kill()
     assert (process.returncode, err.strip()) == (130, "bridge: interrupted")
     assert _schemas(database_url) == []
-    wait_until(lambda: not _left_on(kafka), what="topics and groups to be gone")
+    _require_nothing_left_on(kafka)
 
 
 @pytest.mark.slow
