@@ -181,7 +181,8 @@ import sys, time
 from tests.services.postgres import find_postgres_binaries, local_postgres
 server = local_postgres(find_postgres_binaries())
 import psycopg
-print(psycopg.connect(server.url()).execute(
+connection = psycopg.connect(server.url())  # kept: its backend has to live
+print(connection.execute(
     "SELECT current_setting('data_directory'), pg_backend_pid()").fetchone(), flush=True)
 sys.stdin.read()
 """
